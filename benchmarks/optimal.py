@@ -1,7 +1,7 @@
 """The row `optimal` compared with all other rows and with plans written by hand: ten nets, 2 and 8 workers, three kinds
 of devices; by prediction and by simulation.
 
-    python -m benchmarks.optimal                      all of it: a table, and out/optimal.json
+    python -m benchmarks.optimal                      all of it: a table, and benchmarks/results/optimal.json
     python -m benchmarks.optimal --nets gpt2,unet2d --workers 8 --devices fast --limit 20
 
 Devices: one host of fast links, as V100s with NVLink; two hosts on Ethernet, each with half of the workers; two speeds,
@@ -16,7 +16,6 @@ takes less than `optimal` by simulation, or by prediction if it is not simulated
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -25,6 +24,7 @@ from time import process_time
 from typing import Any
 
 from benchmarks.hand_plans import hand_plans
+from benchmarks.rows import RESULTS, keep_rows
 from netpart.errors import NetpartError
 from netpart.graph.build import build_net
 from netpart.graph.partition import Partition
@@ -102,7 +102,8 @@ def measure(name: str, kind: str, workers: int, limit: float, plans: Path) -> Ro
     started = process_time()
     profile = profile_net(build_net(job.proto, "train", job.folder), float_size(job.proto))
     portfolio = _TimedPortfolio(job, PlanningTask(profile, devices, limit=limit), simulator(devices))
-    found: Row = {"net": name, "devices": kind, "workers": workers, "search": portfolio.timed[OPTIMAL]}
+    found: Row = {"net": name, "devices": kind, "workers": workers, "layers": len(profile.layers)}
+    found["search"] = portfolio.timed[OPTIMAL]
     found["all"] = process_time() - started
     own = portfolio.find_proposal(OPTIMAL)
     assert own.partition is not None, "what can be chosen is partitioned"
@@ -114,6 +115,11 @@ def measure(name: str, kind: str, workers: int, limit: float, plans: Path) -> Ro
     by_hand = cuts_by_hand(name, portfolio.job, workers, plans)
     found["hand"] = {each: price_by_hand(cut, devices, found[OPTIMAL]) for each, cut in by_hand}
     return found | {"worse": list(faster_than(found, True)), "predicted worse": list(faster_than(found, False))}
+
+
+def row_key(row: Row) -> tuple[int, int, int]:
+    """The place of a row in the table: by net, number of workers and devices."""
+    return list(NETS).index(row["net"]), row["workers"], list(DEVICES).index(row["devices"])
 
 
 def simulator(devices: Devices) -> Callable[[Partition], float]:
@@ -201,7 +207,7 @@ def main() -> int:
     parser.add_argument("--devices", default=",".join(DEVICES))
     parser.add_argument("--limit", type=float, default=10.0)
     parser.add_argument("--plans", type=Path, default=PLANS)
-    parser.add_argument("-o", "--output", type=Path, default=Path("out/optimal.json"))
+    parser.add_argument("-o", "--output", type=Path, default=RESULTS / "optimal.json", help="where rows are kept")
     args = parser.parse_args()
     found = []
     for name in args.nets.split(","):
@@ -209,8 +215,7 @@ def main() -> int:
             for kind in args.devices.split(","):
                 found.append(measure(name, kind, workers, args.limit, args.plans))
                 print(line_of(found[-1]), flush=True)
-                args.output.parent.mkdir(parents=True, exist_ok=True)
-                args.output.write_text(json.dumps(found, indent=2), encoding="utf-8")
+                keep_rows(args.output, ("netpart", "numpy"), found[-1:], row_key)
     return int(any(row["worse"] for row in found))
 
 

@@ -13,7 +13,6 @@ are predicted to be fastest.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,7 +20,7 @@ from typing import Any
 
 from benchmarks.nets import ROOT, Net
 from benchmarks.rows import RESULTS as FOLDER
-from benchmarks.rows import write_report
+from benchmarks.rows import keep_rows, kept_rows
 from benchmarks.ways import Hybrid, by_data, by_gabra
 from netpart.graph.partition import Partition
 from netpart.measure.simulate import simulate_partition
@@ -86,11 +85,6 @@ def simulated_row(row: Json) -> Json:
     return row | {"simulated": run.profile.step_seconds}
 
 
-def kept_rows() -> list[Json]:
-    """The rows of the file."""
-    return list(json.loads(RESULTS.read_text(encoding="utf-8"))["rows"]) if RESULTS.exists() else []
-
-
 def row_key(row: Json) -> tuple[str, float, str, int]:
     """What a row is about: the net, the links, the way and the number of devices."""
     return row["net"], row["bandwidth"], row["way"], row["workers"]
@@ -98,8 +92,7 @@ def row_key(row: Json) -> tuple[str, float, str, int]:
 
 def keep(rows: list[Json]) -> None:
     """Write ``rows`` in place of those for the same net, way and workers."""
-    found = {row_key(row): row for row in (*kept_rows(), *rows)}
-    write_report(RESULTS, ("netpart", "numpy"), {"rows": [found[key] for key in sorted(found)]})
+    keep_rows(RESULTS, ("netpart", "numpy"), rows, row_key)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -110,7 +103,7 @@ def main(arguments: list[str] | None = None) -> int:
     args = parser.parse_args(arguments)
     nets = args.nets or list(NETS)
     if args.simulate:
-        for row in kept_rows():
+        for row in kept_rows(RESULTS):
             if row["net"] in nets and row["simulated"] is None:
                 keep([simulated_row(row)])
         return 0

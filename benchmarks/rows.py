@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from importlib.metadata import version
@@ -62,6 +62,19 @@ def write_report(path: Path, packages: Sequence[str], found: Mapping[str, Any]) 
     report = about(packages) | dict(found)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+
+
+def kept_rows(path: Path) -> list[dict[str, Any]]:
+    """The rows of a report; none if there is no file."""
+    return list(json.loads(path.read_text(encoding="utf-8"))["rows"]) if path.exists() else []
+
+
+def keep_rows(
+    path: Path, packages: Sequence[str], rows: Iterable[dict[str, Any]], key: Callable[[dict[str, Any]], Any]
+) -> None:
+    """Write ``rows`` into a report in place of those with an equal ``key``, by which rows are sorted."""
+    found = {key(row): row for row in (*kept_rows(path), *rows)}
+    write_report(path, packages, {"rows": [found[each] for each in sorted(found)]})
 
 
 def about(packages: Sequence[str]) -> dict[str, Any]:

@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from netpart.api.save_plan import save_plan
     from netpart.api.simulate import simulate
     from netpart.api.verify import verify
+    from netpart.builder.layer_list import LayerHandle
+    from netpart.builder.named_value import NamedValue
+    from netpart.builder.nested_layers import NestedLayers
     from netpart.builder.net_builder import NetBuilder as Net
     from netpart.errors import ConfigError, DataError, NetpartError, WorkerFailed
     from netpart.graph.net import Net as UncutNet
@@ -52,6 +55,9 @@ if TYPE_CHECKING:
 __all__ = [
     "ConfigError",
     "DataError",
+    "LayerHandle",
+    "NamedValue",
+    "NestedLayers",
     "Net",
     "NetpartError",
     "WorkerFailed",
@@ -71,14 +77,23 @@ __all__ = [
     "verify",
 ]
 
+_BUILDER = {
+    "LayerHandle": "layer_list:LayerHandle",
+    "NamedValue": "named_value:NamedValue",
+    "NestedLayers": "nested_layers:NestedLayers",
+    "Net": "net_builder:NetBuilder",
+}
+
 
 def _draw(shown: UncutNet | Partition) -> str | None:
+    from netpart.choices import AUTO
     from netpart.draw import render
+    from netpart.draw.look import DrawingLook
     from netpart.errors import NetpartError
     from netpart.graph.partition import Partition
 
     with suppress(NetpartError):  # without Graphviz the notebook falls back to the object's repr
-        return render(shown.graph if isinstance(shown, Partition) else shown, "svg")
+        return render(shown.graph if isinstance(shown, Partition) else shown, "svg", look=DrawingLook(fold=AUTO))
     return None
 
 
@@ -93,8 +108,9 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    if name == "Net":
-        return import_module("netpart.builder.net_builder").NetBuilder
+    if name in _BUILDER:
+        module, attribute = _BUILDER[name].split(":")
+        return getattr(import_module(f"netpart.builder.{module}"), attribute)
     module = "netpart.errors" if name[0].isupper() else f"netpart.api.{name}"
     return getattr(import_module(module), name)
 

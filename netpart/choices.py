@@ -38,6 +38,11 @@ COLLECTIVES = AUTO, RING, DOUBLING, TREE, DIRECT, HIERARCHICAL, NCCL
 RESULT = "result of netpart predict"
 """The layer that `netpart predict` appends to a net. Its values leave the workers, one mini-batch after another."""
 DRAWING_FORMATS = "dot", "json", "svg", "txt"
+NONE, BLOCKS = "none", "blocks"
+FOLDS = AUTO, NONE, BLOCKS
+"""What a drawing folds: the blocks of a net with many parts, nothing, or the blocks of any net."""
+DOWN, RIGHT = DIRECTIONS = "TB", "LR"
+"""Directions of a drawing's arrows, by Graphviz's names: top to bottom, left to right."""
 CAM_METHODS = "gradcam", "hirescam"
 """Methods that compute class activation maps."""
 CPU = "cpu"

@@ -11,7 +11,6 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-from netpart.proto.layout.format_text import format_text
 from tools import command
 from tools.zoo.job import MADE
 
@@ -23,8 +22,8 @@ FAMILIES = ("alexnet", "densenet", "gpt", "mobilenet", "resattnet", "resnet", "u
 
 def fresh() -> dict[str, str]:
     """The jobs of the builders: FAMILY/NAME.conf -> content."""
-    jobs = (job for family in FAMILIES for job in import_module(f"tools.zoo.{family}").jobs())
-    return {f"{job.family}/{job.name}.conf": format_text(job.text()) for job in jobs}
+    nets = ((family, net) for family in FAMILIES for net in import_module(f"tools.zoo.{family}").jobs())
+    return {f"{family}/{net.name}.conf": net.text() for family, net in nets}
 
 
 def committed(root: Path) -> dict[str, str]:

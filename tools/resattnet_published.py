@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from benchmarks.figures import Figures
-from benchmarks.published import BANDWIDTHS, NETS, kept_rows, row_key
+from benchmarks.published import BANDWIDTHS, NETS, RESULTS, row_key
+from benchmarks.rows import kept_rows
 from netpart.draw.chart import Curve, marked_chart
 from netpart.units import seconds_text
 from tools.resattnet_tables import CHARTS, PAPER
@@ -18,7 +19,7 @@ RowKey = tuple[str, float, str, int]
 
 def published_size(figures: Figures) -> Iterator[str]:
     """A table for each net, and who is faster; ``figures`` are those of the reduced nets, which it does not need."""
-    rows = {row_key(row): row for row in kept_rows()}
+    rows = {row_key(row): row for row in kept_rows(RESULTS)}
     for name, net in NETS.items():
         devices = sorted(workers for found, link, way, workers in rows if (found, link, way) == (name, LINK, "data"))
         if devices:
@@ -35,7 +36,7 @@ def published_size(figures: Figures) -> Iterator[str]:
 
 def published_charts() -> dict[str, str]:
     """The speed-ups of each net along the devices, in a simulation: path -> SVG."""
-    rows = {row_key(row): row for row in kept_rows() if row["simulated"] is not None}
+    rows = {row_key(row): row for row in kept_rows(RESULTS) if row["simulated"] is not None}
     return {f"docs/{CHARTS}/{name}-published.svg": _speedup_chart(rows, name) for name in NETS}
 
 

@@ -16,4 +16,4 @@ def check(
     """
     job = place_job(job, workers, scheme, override)
     with job.explaining():
-        return tabulate_partition(partition_by_scheme(job.proto, job.worker_count, job.folder))
+        return tabulate_partition(partition_by_scheme(job.proto, job.worker_count, job.folder, compact=True))

@@ -24,6 +24,6 @@ def save_plan(
     check_plan_file(path)
     job = place_job(job, workers, scheme, override)
     with job.explaining():
-        cut = partition_by_scheme(job.proto, job.worker_count, job.folder)
+        cut = partition_by_scheme(job.proto, job.worker_count, job.folder, compact=True)
         text = write_plan(job, cut, f"netpart.save_plan({job.name!r}, {str(path)!r})", path.parent)
     save_plan_file(path, text)

@@ -35,6 +35,6 @@ def simulate(
     request = SimulationRequest(positive_number("steps", steps), link, tuple(speeds), path, by)
     job = adopt_hosts(place_job(job, workers, scheme, override), path)
     with job.explaining():
-        cut = partition_by_scheme(job.proto, job.worker_count, job.folder, phases=("train",))
+        cut = partition_by_scheme(job.proto, job.worker_count, job.folder, phases=("train",), compact=True)
         check_ready(cut, job_restored_names(job.proto))
         return simulate_job(cut, request, note)

@@ -6,16 +6,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
-
-from google.protobuf.descriptor import FieldDescriptor
 
 from netpart.builder.caller import CallerPosition, caller_position
 from netpart.builder.field_values import fill_message
+from netpart.builder.layer_fields import group_by_conf, name_values
 from netpart.builder.layer_methods import LayerMethods, method_types
+from netpart.builder.text_notes import TextNotes
 from netpart.errors import ConfigError
-from netpart.layers import layer_class
-from netpart.proto.fields import message_fields, nearest_field_hint
 from netpart.proto.job_pb2 import LayerProto
 
 
@@ -28,37 +27,55 @@ class LayerHandle:
 
 
 class LayerList(LayerMethods):
-    """Layers in the order in which they are added; ``places`` are the lines of the program that have added them."""
+    """Layers in the order in which they are added; ``places`` are the lines of the program that have added them.
+
+    ``notes`` has what their text has besides, by paths that begin with "layer" and the number of a layer.
+    """
 
     def __init__(self) -> None:
         self.layers: list[LayerProto] = []
         self.places: list[CallerPosition] = []
         self.names: set[str] = set()
+        self.notes = TextNotes()
         self._counts: Counter[str] = Counter()
 
     def add_layer(
-        self, type: str, /, *sources: LayerHandle, name: str | None = None,
-        params: Sequence[Mapping[str, Any]] = (), **fields: Any,
+        self, type: str, /, *given: Any, name: str | None = None, params: Sequence[Mapping[str, Any]] = (),
+        **fields: Any,
     ) -> LayerHandle:  # fmt: skip
-        """Add a layer of ``type`` ("kReLU"), which reads ``sources``, and return its handle.
+        """Add a layer of ``type`` ("kReLU") and return its handle.
 
-        ``fields`` are those of its conf and of LayerProto, ``params`` its param blocks in order. Without ``name`` it is
-        called after its type and counted. Raises ConfigError, with the line of the caller, for a field or value that
-        the type does not have, and for a source that is in another list.
+        ``given`` are its sources, and then at most two values, of the first fields of its conf. ``fields`` are other
+        fields of its conf and of LayerProto, ``params`` its param blocks in order; a value None leaves a field unset.
+        Without ``name`` the layer is called after its type and counted. Raises ConfigError, with the line of the
+        caller, for a field or value that the type does not have, and for a source that is in another list.
         """
         place = caller_position()
         with located_errors(place):
-            layer = LayerProto(name=name or self._free_name(_method_name(type)), type=type)
-            layer.srclayers.extend(self._source_name(source, layer.name) for source in sources)
-            fill_message(layer, _by_conf(type, fields, layer.name) | {"param": list(params)}, layer.name)
-            return self._append(layer, place)
+            name = name or self._free_name(_method_name(type))
+            sources = list(takewhile(lambda each: isinstance(each, LayerHandle), given))
+            values = name_values(type, given[len(sources) :], name)
+            if twice := values.keys() & fields.keys():
+                raise ConfigError(name, f"{min(twice)} once", "a value after the sources and one by name")
+            grouped = group_by_conf(type, values | fields, name)
+            return self._add_filled(name, type, sources, {**grouped, "param": list(params)}, place)
 
-    def _append(self, layer: LayerProto, place: CallerPosition) -> LayerHandle:
-        """Add ``layer``, which is complete."""
+    def comment(self, text: str) -> None:
+        """Write ``text`` as a comment above the layer that is added next."""
+        above = self.notes.comments.setdefault(("layer", len(self.layers)), [])
+        above += [f"# {line}".rstrip() for line in text.split("\n")]
+
+    def _add_filled(
+        self, name: str, type: str, sources: Sequence[LayerHandle], fields: Mapping[str, Any], place: CallerPosition
+    ) -> LayerHandle:
+        """Add a layer with ``fields``, which are those of LayerProto."""
+        head = {"name": name, "type": type, "srclayers": [self._source_name(source, name) for source in sources]}
+        layer = LayerProto()
+        fill_message(layer, head | fields, name, self.notes, ("layer", len(self.layers)))
         self.layers.append(layer)
         self.places.append(place)
-        self.names.add(layer.name)
-        return LayerHandle(layer.name, self)
+        self.names.add(name)
+        return LayerHandle(name, self)
 
     def _free_name(self, stem: str) -> str:
         """The first of stem1, stem2 and so on that no layer has."""
@@ -71,7 +88,7 @@ class LayerList(LayerMethods):
     def _source_name(self, source: LayerHandle, reader: str) -> str:
         """The name of a source. Raises ConfigError if it is no layer of this list."""
         if not isinstance(source, LayerHandle):
-            raise ConfigError(reader, "sources that are layers", repr(source), "fields are passed by name: kernel=3")
+            raise ConfigError(reader, "sources that are layers", repr(source), "values are passed by name")
         if source.owner is not self:
             hint = "pass it to the block as an input, or return it from its function"
             raise ConfigError(reader, "a source of the same net or block", source.name, hint)
@@ -91,29 +108,3 @@ def located_errors(place: CallerPosition) -> Iterator[None]:
 def _method_name(type: str) -> str:
     """The name of the method that adds layers of ``type``, or the type itself if none does."""
     return next((method for method, known in method_types().items() if known == type), type)
-
-
-def _by_conf(type: str, fields: Mapping[str, Any], who: str) -> dict[str, Any]:
-    """``fields`` as those of LayerProto: those of a conf of the type in a block. Raises ConfigError for others."""
-    confs = layer_class(type).confs
-    known = message_fields(LayerProto)
-    found: dict[str, Any] = {}
-    for name, value in fields.items():
-        owner = next((conf for conf in confs if name in _conf_fields(conf)), None)
-        if owner:
-            found.setdefault(owner, {})[name] = value
-        elif name in known:
-            found[name] = value
-        else:
-            raise ConfigError(who, f"a field of {type}", repr(name), nearest_field_hint(name, _field_names(type)))
-    return found
-
-
-def _field_names(type: str) -> list[str]:
-    """The names of the fields of a type: those of its confs, then those of every layer."""
-    return [name for conf in layer_class(type).confs for name in _conf_fields(conf)] + list(message_fields(LayerProto))
-
-
-def _conf_fields(conf: str) -> Mapping[str, FieldDescriptor]:
-    """The fields of a conf, by name."""
-    return message_fields(getattr(LayerProto(), conf))

@@ -56,7 +56,7 @@ def run_verb(args: argparse.Namespace) -> int:
     # Without warnings on stderr: they are collected below, since --json prints them as part of its object.
     job = load_job(args, provide=False, warn=False)
     with show_progress("cutting the net"), pause_gc():
-        cut = partition_by_scheme(job.proto, job.worker_count, job.folder)
+        cut = partition_by_scheme(job.proto, job.worker_count, job.folder, compact=True)
         failures, absent = _find_failures(job, cut)
         warnings = [
             *uncomputed_warnings(job),

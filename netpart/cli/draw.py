@@ -6,16 +6,21 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netpart.choices import DRAWING_FORMATS, PHASES
+from netpart.choices import AUTO, DIRECTIONS, DOWN, DRAWING_FORMATS, FOLDS, PHASES
 
 if TYPE_CHECKING:
+    from netpart.draw.look import DrawingLook
     from netpart.graph.graph import Graph
     from netpart.proto.reader import Job
 
 HELP = "draw the partitioned net: one colour per worker, with helpers, and bytes at each bridge"
-SUFFIXES = {".gv": "dot", ".text": "txt", **{f".{name}": name for name in DRAWING_FORMATS}}
-CONVERTED = ("png", "pdf")
-"""Formats that other programs make from an SVG."""
+PRINTED = ".pdf", ".png"
+"""Endings of files that are made from an SVG."""
+SUFFIXES = {
+    ".gv": "dot", ".text": "txt", **{f".{name}": name for name in DRAWING_FORMATS}, **dict.fromkeys(PRINTED, "svg"),
+}  # fmt: skip
+LOOKS = {"fold": ("dot", "svg", "txt"), "hide_helpers": ("dot", "svg", "txt"), "rankdir": ("dot", "svg")}
+"""Options about the look of a net, and the formats that have it."""
 
 
 def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -34,6 +39,13 @@ def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--groups", action="store_true", help="draw the worker groups and their servers instead of the net, as svg"
     )
+    parser.add_argument(
+        "--fold",
+        choices=FOLDS,
+        help="blocks: repeated blocks of layers are one box; auto: in nets of many parts (default)",
+    )
+    parser.add_argument("--hide-helpers", action="store_true", help="draw layers alone; helpers become arrows")
+    parser.add_argument("--rankdir", choices=DIRECTIONS, help="direction: TB downwards (default), LR to the right")
     parser.add_argument("--phase", choices=PHASES, default="train", help="net of this phase (default: train)")
     return parser
 
@@ -44,6 +56,7 @@ def run_verb(args: argparse.Namespace) -> int:
     from netpart.cli.print_note import print_note
     from netpart.cli.progress_line import show_progress
     from netpart.draw import render
+    from netpart.draw.printed import print_svg
     from netpart.errors import ConfigError
 
     # The format is checked before the job is read: partitioning a large job takes seconds.
@@ -51,6 +64,7 @@ def run_verb(args: argparse.Namespace) -> int:
     chosen = args.format or ("svg" if asked and args.output is None else _output_format(args.output))
     if asked and chosen != "svg":
         raise ConfigError(asked, "the format svg", chosen, "name a file that ends in .svg, or add --format svg")
+    _check_looks(args, asked, chosen)
     job = load_job(args, provide=False)
     workers = job.worker_count
     with show_progress("cutting the net"):
@@ -59,14 +73,38 @@ def run_verb(args: argparse.Namespace) -> int:
         elif args.groups:
             drawing = _draw_groups(job, workers)
         else:
-            drawing = render(_cut_phase(job, workers, args.phase), chosen, job_float_size(job))
+            graph = _cut_phase(job, workers, args.phase)
+            drawing = render(graph, chosen, job_float_size(job), _drawing_look(args, job, graph))
     if args.output is None:
         print(drawing, end="")
         return 0
+    printed = args.format is None and args.output.suffix.lower() in PRINTED
+    content = print_svg(drawing, args.output.suffix.lower()[1:]) if printed else drawing.encode()
     args.output.parent.mkdir(parents=True, exist_ok=True)
-    args.output.write_text(drawing, encoding="utf-8")
+    args.output.write_bytes(content)
     print_note(f"drew {args.output}")
     return 0
+
+
+def _check_looks(args: argparse.Namespace, asked: str, chosen: str) -> None:
+    """Raise ConfigError for an option about the look of a net, if no net is drawn or the format cannot show it."""
+    from netpart.errors import ConfigError
+
+    for name, formats in LOOKS.items():
+        option = f"--{name.replace('_', '-')}"
+        if getattr(args, name) and asked:
+            raise ConfigError(option, "a drawing of the net", asked, f"leave out {option} or {asked}")
+        if getattr(args, name) and chosen not in formats:
+            raise ConfigError(option, f"a format out of {', '.join(formats)}", chosen, f"leave out {option}")
+
+
+def _drawing_look(args: argparse.Namespace, job: Job, graph: Graph) -> DrawingLook:
+    """The look that the options ask for; what is folded are the blocks of the job's text, if it has any."""
+    from netpart.draw.look import DrawingLook
+
+    around = {node.name: job.blocks_around(node.at) for node in graph.net.nodes}
+    nesting = {name: blocks for name, blocks in around.items() if blocks}
+    return DrawingLook(args.fold or AUTO, not args.hide_helpers, args.rankdir or DOWN, nesting)
 
 
 def _output_format(output: Path | None) -> str:
@@ -77,18 +115,9 @@ def _output_format(output: Path | None) -> str:
         return "txt"
     found = SUFFIXES.get(output.suffix.lower())
     if found is None:
-        known = ", ".join(f".{name}" for name in DRAWING_FORMATS)
-        raise ConfigError("--output", f"a name that ends in {known}", repr(str(output)), _format_hint(output))
+        known = ", ".join(sorted({*PRINTED, *(f".{name}" for name in DRAWING_FORMATS)}))
+        raise ConfigError("--output", f"a name that ends in {known}", repr(str(output)), "or add --format")
     return found
-
-
-def _format_hint(output: Path) -> str:
-    """The next step for a file name with an unknown ending: how to convert an SVG to it, or --format."""
-    kind = output.suffix.lower().removeprefix(".")
-    if kind in CONVERTED:
-        svg = output.with_suffix(".svg")
-        return f"write {svg}, and make that a {kind.upper()}: rsvg-convert -f {kind} {svg} -o {output}, or any browser"
-    return "or add --format"
 
 
 def _draw_groups(job: Job, workers: int) -> str:

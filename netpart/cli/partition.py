@@ -32,7 +32,7 @@ def run_verb(args: argparse.Namespace) -> int:
         check_plan_file(args.output)
     job = load_job(args, provide=False)
     with show_progress("cutting the net"):
-        cut = partition_by_scheme(job.proto, job.worker_count, job.folder)
+        cut = partition_by_scheme(job.proto, job.worker_count, job.folder, compact=True)
         text = write_plan(job, cut, _partition_command(args), args.output.parent if args.output else Path())
     if args.output is None:
         print(text, end="")

@@ -97,7 +97,7 @@ def run_verb(args: argparse.Namespace) -> int:
     read_simulated_devices(request)  # a wrong file is reported before the net is cut
     job = adopt_hosts(load_job(args), args.devices)
     with job.explaining(), show_progress("cutting the net"):
-        cut = partition_by_scheme(job.proto, job.worker_count, job.folder, phases=("train",))
+        cut = partition_by_scheme(job.proto, job.worker_count, job.folder, phases=("train",), compact=True)
         check_ready(cut, job_restored_names(job.proto))
     create_trace_file(args.output)
     with show_progress("simulating"), pause_gc():

@@ -9,22 +9,28 @@ from netpart.choices import DRAWING_FORMATS
 from netpart.errors import NetpartError
 
 if TYPE_CHECKING:
+    from netpart.draw.look import DrawingLook
     from netpart.graph.graph import Graph
     from netpart.graph.net import Net
 
 
-def render(drawn: Graph | Net, format: str, itemsize: int = 4) -> str:
+def render(drawn: Graph | Net, format: str, itemsize: int = 4, look: DrawingLook | None = None) -> str:
     """Write a net in one of DRAWING_FORMATS. ``itemsize`` is the bytes of an activation, 4 or 8.
 
-    Raises NetpartError for an unknown format, and for svg if Graphviz is not installed.
+    ``look`` is what to fold, and the direction (default: nothing, downwards); JSON has always everything. Raises
+    NetpartError for an unknown format, and for svg if Graphviz is not installed.
     """
-    return _format_writer(format)(drawn, itemsize)
+    from netpart.draw.look import PLAIN
+
+    return _format_writer(format)(drawn, itemsize, look or PLAIN)
 
 
-def _format_writer(format: str) -> Callable[[Graph | Net, int], str]:
+def _format_writer(format: str) -> Callable[[Graph | Net, int, DrawingLook], str]:
     from netpart.draw import dot, graph_json, svg, text
 
-    writers = {"dot": dot.to_dot, "json": graph_json.to_json, "svg": svg.to_svg, "txt": text.to_text}
+    writers = {"dot": dot.to_dot, "svg": svg.to_svg, "txt": text.to_text}
+    if format == "json":
+        return lambda drawn, itemsize, _look: graph_json.to_json(drawn, itemsize)
     if format not in writers:
         known = ", ".join(DRAWING_FORMATS)
         raise NetpartError(f"drawing: expected a format out of {known}, got {format!r}; choose one of them")

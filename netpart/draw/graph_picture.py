@@ -103,9 +103,8 @@ def _gradient_reductions(graph: Graph, itemsize: int) -> Iterator[Reduction]:
             if bucket.sharded
             else f"all-reduce of {gradients}"
         )
-        yield Reduction(
-            name, bucket.workers, _allreduce_elements(bucket.workers, bucket.elements) * itemsize, parameters=cells
-        )
+        moved = tuple(_allreduce_elements(bucket.workers, size(cell.box)) * itemsize for cell in bucket.cells)
+        yield Reduction(name, bucket.workers, sum(moved), parameters=cells, cell_bytes=moved)
 
 
 def _allreduce_elements(members: tuple[int, ...], elements: int) -> int:

@@ -87,7 +87,8 @@ class Reduction:
     """An all-reduce of gradients in the backward pass; ``nbytes`` are what all ``members`` send together in a step.
 
     It sums either the gradient of a layer's output, to which each member contributes a part: then ``boxes`` are the
-    replicas. Or it sums the gradients of ``parameters`` (``"fc1/w[0:4, 0:2]"``) for their update.
+    replicas. Or it sums the gradients of ``parameters`` (``"fc1/w[0:4, 0:2]"``) for their update, each with its
+    ``cell_bytes`` of the ``nbytes``.
     """
 
     name: str
@@ -95,6 +96,7 @@ class Reduction:
     nbytes: int
     boxes: tuple[str, ...] = ()
     parameters: tuple[str, ...] = ()
+    cell_bytes: tuple[int, ...] = ()
 
     @property
     def label(self) -> str:

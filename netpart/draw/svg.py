@@ -7,9 +7,11 @@ import shutil
 import subprocess
 from html import escape
 
-from netpart.draw.dot import CLASSES, SMALL, dot_lines
+from netpart.draw.dot import drawing_dot
+from netpart.draw.dot_text import CLASSES, SMALL
 from netpart.draw.font_metrics import FAMILY, MEASURED
 from netpart.draw.graph_picture import make_picture
+from netpart.draw.look import PLAIN, DrawingLook, fold_picture
 from netpart.draw.titles import place_titles
 from netpart.errors import NetpartError
 from netpart.graph.graph import Graph
@@ -29,13 +31,13 @@ STYLE = f"""<style>
 NODE = re.compile(rf'<g id="[^"]*" class="node ({"|".join(CLASSES)})">.*?</g>\n', re.DOTALL)
 
 
-def to_svg(drawn: Graph | Net, itemsize: int = 4) -> str:
+def to_svg(drawn: Graph | Net, itemsize: int = 4, look: DrawingLook = PLAIN) -> str:
     """Draw a partitioned (or uncut) net as an SVG that shrinks to its place but never exceeds its natural size.
 
     ``itemsize`` is the bytes of an activation. Raises NetpartError if Graphviz is not installed.
     """
     shown = make_picture(drawn, itemsize)
-    return finish_svg(run_graphviz("\n".join(dot_lines(shown))), shown.title)
+    return finish_svg(run_graphviz(drawing_dot(fold_picture(shown, look), look.rankdir)), shown.title)
 
 
 def run_graphviz(dot: str) -> str:

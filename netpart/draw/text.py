@@ -10,16 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from netpart.draw.graph_picture import make_picture
+from netpart.draw.look import PLAIN, DrawingLook, fold_picture
 from netpart.draw.picture import CollectiveFrame, PartBox, Picture, Reduction
+from netpart.draw.quotient import Quotient
+from netpart.draw.quotient_text import quotient_text
 from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, Graph
 from netpart.graph.net import Net
 
 MARKS = {BRIDGE_SRC: "⇒", BRIDGE_DST: "⇐"}
 
 
-def to_text(drawn: Graph | Net, itemsize: int = 4) -> str:
+def to_text(drawn: Graph | Net, itemsize: int = 4, look: DrawingLook = PLAIN) -> str:
     """Write a line for every part: its operation, shape and sources; arrows in the margin mark bridges."""
-    return "\n".join(_text_lines(make_picture(drawn, itemsize))) + "\n"
+    shown = fold_picture(make_picture(drawn, itemsize), look)
+    return "\n".join(quotient_text(shown) if isinstance(shown, Quotient) else _text_lines(shown)) + "\n"
 
 
 def _text_lines(shown: Picture) -> Iterator[str]:

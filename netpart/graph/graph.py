@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 LAYER, SLICE, SPLIT, CONCATE, SUM = "layer", "slice", "split", "concate", "sum"
 BRIDGE_SRC, BRIDGE_DST = "bridge_src", "bridge_dst"
+GIVE, TAKE = "give", "take"
+"""A worker's two ends of a collective, in place of its bridges: in Programs and in compact graphs."""
+CROSSING = (BRIDGE_SRC, BRIDGE_DST, GIVE, TAKE)
+"""The kinds of parts through which tensors cross workers."""
 
 
 class PartInput:
@@ -75,6 +79,12 @@ class Part:
         self.peer: Part | None = None
         self.members: tuple[Part, ...] = ()
         self.collective: Collective | None = None
+
+    @property
+    def arrivals(self) -> int:
+        """The messages that the part stands for, if it is the receiving half of bridges: of a Take, one from each other
+        member."""
+        return len(self.collective.members) - 1 if self.kind == TAKE and self.collective else 1
 
     def __repr__(self) -> str:
         return f"Part({self.name} {self.kind} on {self.worker} {list(self.region)})"
@@ -139,6 +149,9 @@ class WorkerTeams:
 class Graph(NotebookDisplay):
     """All parts of a partitioned net in one global topological order that every worker's Program keeps.
 
+    The index of a part is its place in this order. In a *compact* graph a part may stand for several, so there are
+    fewer parts than places; ``part_at`` finds a part by its index in any graph.
+
     ``placements`` has one entry per node of ``net``. Per node: ``full`` is True if each replica holds the whole
     gradient of its region, ``reduced`` if it needs an all-reduce for that (docs/regions.md, D9),
     and ``agree`` if all replicas compute the same bits as well. ``buckets`` are the parameter gradients that are summed
@@ -158,6 +171,15 @@ class Graph(NotebookDisplay):
     collectives: list[Collective] = field(default_factory=list)
     teams: WorkerTeams = field(default_factory=WorkerTeams)
 
+    def part_at(self, index: int) -> Part:
+        """The part at a place of the order."""
+        return self._by_index[index]
+
+    @cached_property
+    def _by_index(self) -> dict[int, Part]:
+        """The parts by index: collected when the graph is complete."""
+        return {part.index: part for part in self.parts}
+
     def parts_of_worker(self, worker: int) -> list[Part]:
         """The parts of one worker, in order."""
         return list(self._by_worker.get(worker, ()))
@@ -173,7 +195,7 @@ class Graph(NotebookDisplay):
     @cached_property
     def crossing_nodes(self) -> frozenset[int]:
         """The nodes whose tensors, or gradients, cross workers: found once for all workers."""
-        crossing = (part for part in self.parts if part.kind in (BRIDGE_SRC, BRIDGE_DST) or part.members)
+        crossing = (part for part in self.parts if part.kind in CROSSING or part.members)
         return frozenset(part.node for part in crossing)
 
     def bridges(self) -> Iterator[Bridge]:

@@ -107,9 +107,7 @@ class Net(NotebookDisplay):
         found: list[bool] = []
         for node in self.nodes:
             above = any(found[s.node] for s in node.sources if self.spec(s).dtype == FLOAT)
-            layer = node.layer
-            exact = layer.exact or layer.is_loss or not layer.has_gradient
-            found.append((above or bool(node.params)) and not exact)
+            found.append((above or bool(node.params)) and node.layer.may_be_rounded)
         return found
 
     def rows_of(self, layer: Layer, rows: int) -> int:

@@ -23,6 +23,7 @@ from netpart.graph.notebook_display import NotebookDisplay
 from netpart.graph.passes.agree import find_bit_equal_nodes
 from netpart.graph.passes.connect import connect_parts
 from netpart.graph.passes.expand import expand_cut_layers
+from netpart.graph.passes.live_parts import returns_whole_sums
 from netpart.graph.passes.mark_collectives import mark_collectives
 from netpart.graph.passes.norm import GradientNorm, plan_gradient_norm
 from netpart.graph.passes.place import place_layers
@@ -121,20 +122,24 @@ class Partition(NotebookDisplay):
         return f"Partition({self.workers} workers; {phases})"
 
 
-def partition_net(net: Net, placements: list[Placement], workers: int) -> Graph:
+def partition_net(net: Net, placements: list[Placement], workers: int, compact: bool = False) -> Graph:
     """Rewrite ``net`` for ``placements``: expand layers, collect demands, plan gradients, connect parts.
 
-    The net of the returned graph includes the layers that the rewrite inserts.
+    The net of the returned graph includes the layers that the rewrite inserts. A ``compact`` graph has two parts for
+    each worker in place of the bridges of a complete sum (``passes/complete_sums.py``): it has the same collectives,
+    ledger and Programs, and is not for drawing.
     """
     with pause_gc():
-        found = plan_totals(*expand_cut_layers(net, placements), workers)
+        found = plan_totals(*expand_cut_layers(net, placements), workers, compact)
         decided = found.net, found.placements, found.answers, found.plan
         # Needs the final net: totals and expanded layers change which node reads which.
         found.plan.agree = find_bit_equal_nodes(*decided)
         graph = connect_parts(*decided, workers)
+        if not returns_whole_sums(graph):
+            return partition_net(net, placements, workers)
         mark_collectives(graph)
         form_one_team(graph)
-    if sys.flags.dev_mode:
+    if sys.flags.dev_mode and not compact:
         check_graph(graph)
     return graph
 
@@ -153,12 +158,13 @@ def pause_gc() -> Iterator[None]:
 
 def partition_job(
     job: JobProto, workers: int, folder: Path | None = None, phases: tuple[str, ...] = PHASES, uncut: bool = False,
-    placer: Placer | None = None,
+    placer: Placer | None = None, compact: bool = False,
 ) -> Partition:  # fmt: skip
     """Build the nets of ``phases`` (those that the job has) and cut them over ``workers`` workers.
 
     ``uncut`` keeps every layer whole on worker 0: the reference that every cut must equal. ``placer`` places the layers
     instead of the cuts and locations in the job; a job with a scheme needs one (``netpart.plan.partition`` has it).
+    ``compact`` as in ``partition_net``, for what plans and draws nothing.
     Raises ConfigError as ``build_net`` and ``place_layers`` do, for the faults of all phases at once.
     """
     if workers < 1:
@@ -177,7 +183,7 @@ def partition_job(
         refuse_scheme(job)
     for phase in (each for each in phases if runs_phase(job, each)):
         with faults.collecting():
-            cut[phase] = _cut_micro_batches(job, phase, workers, folder, placer, fallbacks)
+            cut[phase] = _cut_micro_batches(job, phase, workers, folder, placer, fallbacks, compact)
     faults.found += job_field_errors(job)
     faults.raise_found()
     # By identity: micro-batches of equal size share one graph, whose parameters must be counted once.
@@ -202,8 +208,9 @@ def job_field_errors(job: JobProto) -> list[ConfigError]:
 
 
 def _cut_micro_batches(
-    job: JobProto, phase: str, workers: int, folder: Path | None, placer: Placer | None, fallbacks: list[CutFallback]
-) -> list[MicroBatch]:
+    job: JobProto, phase: str, workers: int, folder: Path | None, placer: Placer | None, fallbacks: list[CutFallback],
+    compact: bool,
+) -> list[MicroBatch]:  # fmt: skip
     """Cut the mini-batch into micro-batches and build one graph for each distinct size."""
     whole = build_net(job, phase, folder)
     count = max(1, job.neuralnet.micro_batches) if phase == "train" else 1
@@ -216,7 +223,7 @@ def _cut_micro_batches(
     for lo, hi in cut_extent(whole.rows, count, spread=True):
         if hi - lo not in graphs:
             net = whole if count == 1 else build_net(job, phase, folder, rows=hi - lo)
-            graphs[hi - lo] = _cut_net(net, job, workers, whole.rows, placer, fallbacks)
+            graphs[hi - lo] = _cut_net(net, job, workers, whole.rows, placer, fallbacks, compact)
             graphs[hi - lo].micro_batches = count
         micros.append(MicroBatch(graphs[hi - lo], (lo, hi)))
     # With one micro-batch all workers go through the net in the one global order, so they are one team. Otherwise
@@ -242,15 +249,16 @@ def _check_micro_batches(net: Net, count: int) -> None:
 
 
 def _cut_net(
-    net: Net, job: JobProto, workers: int, rows: int, placer: Placer | None, fallbacks: list[CutFallback]
-) -> Graph:
+    net: Net, job: JobProto, workers: int, rows: int, placer: Placer | None, fallbacks: list[CutFallback],
+    compact: bool,
+) -> Graph:  # fmt: skip
     """Place one net and rewrite it; note the inherited cuts that fell back."""
     if placer is not None:
-        return partition_net(net, placer(net), workers)
+        return partition_net(net, placer(net), workers, compact)
     placed = place_layers(net, job.neuralnet, workers, rows)
     # Nets of several phases and micro-batch sizes report the same fallback.
     fallbacks += [f for f in placed.fallbacks if f not in fallbacks]
-    return partition_net(net, placed.placements, workers)
+    return partition_net(net, placed.placements, workers, compact)
 
 
 def uncut_placements(net: Net) -> list[Placement]:

@@ -269,6 +269,11 @@ class Layer(ABC):
         the slowest to the fastest, () for row-major) as on others."""
         return False
 
+    @property
+    def may_be_rounded(self) -> bool:
+        """True if its outputs may be stored in bfloat16: if they are no statistics, losses or metrics."""
+        return not self.exact and not self.is_loss and self.has_gradient
+
     def takes_bfloat16(self, kernels: type[Kernels]) -> bool:
         """True if ``kernels`` compute the layer on tensors in bfloat16."""
         return bool(self.narrow_verbs) and kernels.narrow.issuperset(self.narrow_verbs)

@@ -168,7 +168,7 @@ class PricedSimulation(Simulation):
         if not isinstance(instruction, Forward | Backward):
             return 0
         graph = self.cut.phases["train"][instruction.micro].graph
-        cost = part_cost(graph, graph.parts[instruction.part])
+        cost = part_cost(graph, graph.part_at(instruction.part))
         if isinstance(instruction, Forward):
             return cost.forward + self.flops(instruction.then)
         return sum(cost.inputs) * any(instruction.dx) + cost.params * any(instruction.dw)

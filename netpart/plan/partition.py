@@ -25,18 +25,18 @@ from netpart.spec import RECORD, Placement
 
 def partition_by_scheme(
     job: JobProto, workers: int, folder: Path | None = None, scheme: str | None = None,
-    phases: tuple[str, ...] = PHASES,
+    phases: tuple[str, ...] = PHASES, compact: bool = False,
 ) -> Partition:  # fmt: skip
     """Cut the nets of ``phases`` over ``workers`` workers by ``scheme`` (default: the job's).
 
-    Layers that the scheme could not spread over all workers are listed in ``fallbacks``. Raises ConfigError for an
-    unknown scheme, and what ``partition_job`` raises.
+    Layers that the scheme could not spread over all workers are listed in ``fallbacks``. ``compact`` as in
+    ``partition_job``. Raises ConfigError for an unknown scheme, and what ``partition_job`` raises.
     """
     job = with_scheme(job, scheme) if scheme else job
     name = scheme_name(job)
     refuse_stages(job)
     if name == AS_WRITTEN:
-        return partition_job(job, workers, folder, phases)
+        return partition_job(job, workers, folder, phases, compact=compact)
     found = SCHEMES.get(name, at=("neuralnet", "scheme"))
     share = workers
     if found is pipeline_scheme:  # stages come from the training net, and hold in all phases
@@ -45,7 +45,7 @@ def partition_by_scheme(
     if found is optimal_scheme:  # the price of a step, and the devices, are of the job
         found = optimal_scheme_of_job(job, workers, folder)
         share = 1  # workers may be idle on purpose
-    return partition_by_callable(found, job, workers, folder, name, phases, share)
+    return partition_by_callable(found, job, workers, folder, name, phases, share, compact)
 
 
 def _stages_and_replicas(job: JobProto, workers: int) -> tuple[int, int]:
@@ -64,7 +64,7 @@ def _stages_and_replicas(job: JobProto, workers: int) -> tuple[int, int]:
 
 def partition_by_callable(
     scheme: Scheme, job: JobProto, workers: int, folder: Path | None = None, name: str = "",
-    phases: tuple[str, ...] = PHASES, share: int = 0,
+    phases: tuple[str, ...] = PHASES, share: int = 0, compact: bool = False,
 ) -> Partition:  # fmt: skip
     """Do ``partition_by_scheme`` with a scheme that need not be registered.
 
@@ -72,7 +72,7 @@ def partition_by_callable(
     both are for ``fallbacks``.
     """
     placer = SchemePlacer(job, workers, folder, name, scheme, share or workers)
-    cut = partition_job(job, workers, folder, phases, placer=placer)
+    cut = partition_job(job, workers, folder, phases, placer=placer, compact=compact)
     return replace(cut, fallbacks=[*cut.fallbacks, *dict.fromkeys(placer.fallbacks)])
 
 

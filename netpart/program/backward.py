@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, LAYER, SLICE, SPLIT, Part, PartInput
+from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, GIVE, LAYER, SLICE, SPLIT, TAKE, Part, PartInput
 from netpart.layers.layer import Layer
 from netpart.program.accumulate import Accumulator
 from netpart.program.buffers import View
 from netpart.program.collective_instructions import HeldRegion
 from netpart.program.forward import ForwardCompiler
-from netpart.program.give_take import GIVE, TAKE
 from netpart.program.instructions import (
     Accumulate,
     Backward,

@@ -154,9 +154,8 @@ class PhaseCompiler:
             found = list(split_backward(found, self.layers))
         if not self.trains:
             return found
-        read = self.parameters.read_by_updates()
-        found = overlap_updates(buffers, found, read)
-        return found if self.kernels.gathers else update_early(buffers, found, read)
+        found = overlap_updates(buffers, found)
+        return found if self.kernels.gathers else update_early(buffers, found)
 
     def plan_memory(self, instructions: list[Instruction]) -> tuple[dict[int, int], dict[int, int], int]:
         """The buffers that use the memory of another one, the offsets of all buffers, and the bytes of the arena."""
@@ -171,7 +170,7 @@ class PhaseCompiler:
 
     def copies(self, instructions: list[Instruction], places: Mapping[int, int]) -> BufferCopies:
         """The buffers that are held for several mini-batches, and for how many."""
-        return count_buffer_copies(self.memory.buffers, instructions, self.parameters.read_by_updates(), places)
+        return count_buffer_copies(self.memory.buffers, instructions, places)
 
 
 def _delay_instructions(instructions: list[Instruction], delay: int) -> list[Instruction]:

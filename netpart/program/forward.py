@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SUM, Part, PartInput
+from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, GIVE, LAYER, SUM, TAKE, Part, PartInput
 from netpart.graph.recomputed import recomputed_nodes
 from netpart.kernels.reference import Kernels
 from netpart.program.buffer_table import BufferTable
 from netpart.program.buffers import Order, View, number_element
 from netpart.program.collective_instructions import ExchangeFactory, HeldRegion
-from netpart.program.give_take import GIVE, TAKE, insert_give_take
+from netpart.program.give_take import insert_give_take
 from netpart.program.instructions import (
     Accumulate,
     Channel,

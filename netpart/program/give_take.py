@@ -11,10 +11,20 @@ the last member waits. So all starts of a collective precede all its waits in th
 from __future__ import annotations
 
 from netpart.collectives.kinds import ALL_TO_ALL, SUMMING
-from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, SPLIT, SUM, Collective, Part, PartInput
+from netpart.graph.graph import (
+    BRIDGE_DST,
+    BRIDGE_SRC,
+    CONCATE,
+    CROSSING,
+    GIVE,
+    SPLIT,
+    SUM,
+    TAKE,
+    Collective,
+    Part,
+    PartInput,
+)
 from netpart.spec import Region, hull
-
-GIVE, TAKE = "give", "take"
 
 
 def insert_give_take(parts: list[Part]) -> list[Part]:
@@ -53,13 +63,16 @@ GiveTakePairs = dict[int, tuple[Part, Part]]
 
 
 def _is_replaced_bridge(part: Part, ends: GiveTakePairs) -> bool:
-    """True for a bridge that a collective replaces."""
+    """True for a bridge that a collective replaces, and for a Give or Take that has done so before."""
     mine = part.collective is not None and part.collective.first in ends
-    return mine and part.kind in (BRIDGE_SRC, BRIDGE_DST)
+    return mine and part.kind in CROSSING
 
 
 def _give_and_take(pieces: list[Part]) -> tuple[Part, Part]:
     """The Give and the Take of a worker for the collective that ``pieces`` belong to."""
+    ends = [p for p in pieces if p.kind in (GIVE, TAKE)]
+    if ends:  # of a compact graph
+        return ends[0], ends[1]
     found = pieces[0].collective
     assert found is not None
     sent = [p for p in pieces if p.kind == BRIDGE_SRC]

@@ -65,7 +65,7 @@ def _views_in(value: object) -> Iterator[View]:
     for each in value if isinstance(value, tuple) else (value,):
         if isinstance(each, View):
             yield each
-        elif isinstance(each, CollectiveStart | Forward):
+        elif isinstance(each, CollectiveStart | Forward | Update):
             yield from each.views
 
 
@@ -193,9 +193,15 @@ class AddSquares(BaseInstruction):
 
 @dataclass(frozen=True)
 class Update(BaseInstruction):
-    """Update holding number ``holding`` from its gradient; ``norm`` is the squared norm of all gradients, to clip."""
+    """Update ``value``, this worker's part of holding number ``holding``.
+
+    The first of ``gradients`` is that of ``value``. A running variance needs a second one, that of the running mean.
+    ``norm`` is the squared norm of all gradients, to clip.
+    """
 
     holding: int
+    value: View
+    gradients: tuple[View, ...]
     norm: View | None = None
 
 

@@ -11,8 +11,8 @@ from netpart.graph.partition import Partition
 from netpart.kernels.reference import Kernels
 from netpart.program.accumulate import Accumulator
 from netpart.program.buffer_table import BufferTable
-from netpart.program.buffers import FIXED, Order, View
-from netpart.program.instructions import Accumulate, Copy, Instruction, Zero
+from netpart.program.buffers import ARENA, FIXED, Order, View
+from netpart.program.instructions import Accumulate, Copy, Instruction, Update, Zero
 from netpart.program.memory_orders import channels_last_order
 from netpart.spec import FLOAT, Region, contains, extent, size
 
@@ -54,7 +54,11 @@ class ParameterMemory:
         self.copied: dict[tuple[int, View, str], View] = {}
 
     def place_gradients(self) -> None:
-        """Put a gradient into its bucket's buffer if it is one of its cells; else it is copied in and out."""
+        """Put a gradient into its bucket's buffer if it is one of its cells; else it is copied in and out.
+
+        What is exchanged has memory of its own, as peers read and write it in place. Other gradients are in the arena:
+        they need memory only until their update.
+        """
         for b, bucket in ((b, bucket) for b, bucket in self.buckets if not bucket.sharded):
             offset = 0
             for cell in bucket.cells:
@@ -65,10 +69,13 @@ class ParameterMemory:
                     self.gradients[h] = view
                 else:
                     self.copies.append((b, view, h, cell.box))
+        sharded = (bucket.cells[0] for _, bucket in self.buckets if bucket.sharded)
+        exchanged = {self.holding(cell.parameter.name, cell.box) for cell in sharded}
         for h, holding in enumerate(self.holdings):
             if self.gradients[h] is None and holding.parameter.name in self.partition.trained:
                 name = f"d({holding.parameter.name})"
-                self.gradients[h] = self.memory.new(name, extent(holding.box), FLOAT, FIXED, self.orders[h])
+                kind = FIXED if h in exchanged else ARENA
+                self.gradients[h] = self.memory.new(name, extent(holding.box), FLOAT, kind, self.orders[h])
 
     def order(self, holding: Holding) -> Order:
         """The memory order of a holding and its gradient: row-major if they are exchanged with other processes."""
@@ -178,12 +185,12 @@ class ParameterMemory:
         box = self.holdings[h].box
         return self.holding(running.mean, box) if running and running.mean else h
 
-    def read_by_updates(self) -> list[list[View]]:
-        """The views that the update of each holding reads."""
-        of = [
-            (self.values[h], self.gradients[h], self.gradients[self.mean_holding(h)]) for h in range(len(self.holdings))
-        ]
-        return [[view for view in views if view is not None] for views in of]
+    def update(self, h: int, norm: View | None, delay: int) -> Update:
+        """The update of a holding; ``norm`` as in Update."""
+        holding = self.holdings[h]
+        read = dict.fromkeys((h, self.mean_holding(h)))
+        gradients = tuple(self.cropped(each, holding.home) for each in read)
+        return Update(h, self.values[h].crop(holding.home, holding.box), gradients, norm, delay=delay)
 
     def cropped(self, h: int, box: Region) -> View:
         gradient = self.gradients[h]

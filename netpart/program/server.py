@@ -56,7 +56,8 @@ class ServerCompiler:
         """All phases."""
         partition = self.partition
         cluster = self.partition.cluster
-        updates: list[Instruction] = [Update(h, self.norm) for h, found in enumerate(self.gradients) if found]
+        pairs = enumerate(zip(self.values, self.gradients, strict=True))
+        updates: list[Instruction] = [Update(h, value, (found,), self.norm) for h, (value, found) in pairs if found]
         phases = {UPDATE: Program("train", [], updates)}
         for group in range(cluster.groups):
             ranks = cluster.ranks(group)

@@ -22,7 +22,6 @@ from netpart.program.instructions import (
     CollectiveWait,
     Copy,
     Instruction,
-    Update,
     Way,
     Zero,
 )
@@ -130,7 +129,7 @@ class UpdateCompiler:
 
     def updated(self, h: int, phase: int, norm: View | None) -> Iterator[Instruction]:
         """The update of a holding, and the start of the gather if other workers wait for the new values."""
-        yield Update(h, norm, delay=self.delay(h))
+        yield self.parameters.update(h, norm, self.delay(h))
         if h in self.shared:
             b = self.shared[h]
             channel = Channel(phase, Way.VALUES, 0, b)

@@ -69,6 +69,12 @@ class Job:
         set_by = next((self.overridden[prefix] for prefix in prefixes if prefix in self.overridden), None)
         return set_by or (self.expansion.locate(at) if self.expansion else self._written.get(at))
 
+    def blocks_around(self, at: FieldPath) -> tuple[str, ...]:
+        """The names of the blocks and instances around the layer at ``at``, outermost first; () if it is in none."""
+        origins = self.expansion.origins if self.expansion else ()
+        number = int(at[2])
+        return origins[number].within if number < len(origins) else ()
+
     def explain(self, error: Located) -> Located:
         """Fill in ``position`` from ``at`` for ``error`` and the faults found with it; return ``error``.
 

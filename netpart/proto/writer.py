@@ -76,11 +76,11 @@ def entry_paths(proto: JobProto) -> set[FieldPath]:
 
 def write_placed_job(placed: PlacedJob, notes: Notes) -> str:
     """Write a job in its order and with its comments, and ``notes``."""
-    return format_text("\n".join(_JobWriter(placed, notes).lines()))
+    return format_text("\n".join(JobWriter(placed, notes).lines()))
 
 
-class _JobWriter:
-    """The writer of one job."""
+class JobWriter:
+    """The writer of one job, a field per line where a block has no room on one."""
 
     def __init__(self, placed: PlacedJob, notes: Notes) -> None:
         self.proto = placed.proto

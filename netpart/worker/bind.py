@@ -114,9 +114,9 @@ class PhaseBinder:
                 return self.op("add", self.kernels.add(self.arrays(target), self.arrays(source)))
             case AddSquares(target, source):
                 return self.op("add squares", self.kernels.add_squares(self.arrays(target), self.arrays(source)))
-            case Update(holding, norm):
+            case Update(holding):
                 name = self.machine.program.holdings[holding].parameter.name
-                return self.op(f"update {name}", self.updates.update(holding, norm))
+                return self.op(f"update {name}", self.updates.update(instruction))
             case Send():
                 return self.messages.send(instruction)
             case Receive():

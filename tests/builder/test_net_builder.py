@@ -231,6 +231,7 @@ def test_every_type_has_a_method_with_types() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough  # `make check` shows the same by the ignored errors above, which must be errors
 def test_mypy_checks_programs(tmp_path: Path) -> None:
     lines = [
         'net = netpart.Net("x")',

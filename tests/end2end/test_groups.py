@@ -46,7 +46,7 @@ def check_staleness(summary: Summary, workspace: Path) -> None:
 @pytest.mark.parametrize(
     ("launcher", "transport"), sampled([("local", "shm"), ("local", "zeromq"), ("threads", "auto")], 3)
 )
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", sampled(MODES, 2))
 def test_every_mode_runs_and_moves_what_was_foretold(tmp_path: Path, mode: str, launcher: str, transport: str) -> None:
     job = read_job(mlp(tmp_path, train_steps=23), MODES[mode])
     summary = run_job(job, 2, launcher=launcher, transport=transport, workspace=tmp_path / "run")
@@ -73,7 +73,7 @@ REPEATABLE = {"Downpour in turns": IN_TURNS, "Hogwild": HOGWILD, "ring": RING}
 
 @pytest.mark.parametrize(
     "mode",
-    sampled([pytest.param(mode, id=name) for name, mode in REPEATABLE.items()], 2),
+    sampled([pytest.param(mode, id=name) for name, mode in REPEATABLE.items()], len(REPEATABLE)),
 )
 def test_what_does_not_depend_on_chance_is_the_same_anywhere_and_when_it_is_resumed(
     tmp_path: Path, mode: tuple[str, ...]

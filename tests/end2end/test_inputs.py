@@ -91,10 +91,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def losses(job: Job, workers: int, workspace: Path) -> dict[int, float]:
+def losses(job: Job, workers: int, workspace: Path, launcher: str = "local") -> dict[int, float]:
     """The loss of each step of a run."""
     heard: list[Event] = []
-    run_job(job, workers, listener=heard.append, workspace=workspace)
+    run_job(job, workers, listener=heard.append, workspace=workspace, launcher=launcher)
     return {
         each.step: next(iter(each.metrics.values()))
         for each in heard
@@ -105,16 +105,16 @@ def losses(job: Job, workers: int, workspace: Path) -> dict[int, float]:
 @pytest.mark.parametrize("name", sampled(JOBS, 5))
 def test_a_job_over_files(name: str, folder: Path, tmp_path: Path) -> None:
     job = read_job(folder / f"{name}.conf")
-    one = losses(job, 1, tmp_path / "1")
+    one = losses(job, 1, tmp_path / "1", "threads")
+    whole = losses(job, 2, tmp_path / "2")
     assert len(one) == 8
-    for workers in (2, 5):
-        found = losses(job, workers, tmp_path / str(workers))
+    for found in (whole, losses(job, 5, tmp_path / "5", "threads")):
         assert found.keys() == one.keys()
         np.testing.assert_allclose([*found.values()], [*one.values()], rtol=1e-12)
     first = losses(read_job(folder / f"{name}.conf", ["train_steps=4"]), 2, tmp_path / "resumed")
     rest = losses(read_job(folder / f"{name}.conf", ["resume=true"]), 2, tmp_path / "resumed")
-    assert {**first, **rest} == losses(job, 2, tmp_path / "whole")
-    saved = [load_file(tmp_path / place / "checkpoint" / "step00000008.safetensors") for place in ("resumed", "whole")]
+    assert {**first, **rest} == whole
+    saved = [load_file(tmp_path / place / "checkpoint" / "step00000008.safetensors") for place in ("resumed", "2")]
     assert all(np.array_equal(saved[0][key], saved[1][key]) for key in saved[1])
 
 

@@ -233,6 +233,7 @@ def test_kill_9_of_the_coordinator(hosts: Hosts, tmp_path: Path, line: str) -> N
     check_all_have_ended(hosts)
 
 
+@pytest.mark.thorough
 def test_a_worker_that_is_killed_is_missed(hosts: Hosts, tmp_path: Path) -> None:
     coordinator = coordinate(hosts, mlp(tmp_path, train_steps=ENDLESS, checkpoint_freq=0), 2, tmp_path / "run")
     other = join(hosts, 1)
@@ -242,6 +243,7 @@ def test_a_worker_that_is_killed_is_missed(hosts: Hosts, tmp_path: Path) -> None
     assert re.match(r"error: worker 1 \(.*\): stopped, or its link is lost", coordinator.lines[-1])
 
 
+@pytest.mark.thorough
 def test_a_worker_that_is_interrupted_says_so(hosts: Hosts, tmp_path: Path) -> None:
     coordinator = coordinate(hosts, mlp(tmp_path, train_steps=ENDLESS, checkpoint_freq=0), 2, tmp_path / "run")
     other = join(hosts, 1)

@@ -20,7 +20,7 @@ from netpart.proto.reader import Job
 from netpart.worker.ensemble import Ensemble
 from tests.laws.nets import Example, examples
 from tests.laws.workers import close, compare_metrics, reference
-from tests.thorough import example_count
+from tests.thorough import THOROUGH
 
 STEPS = 3
 Tensors = dict[str, NDArray[Any]]
@@ -51,8 +51,8 @@ def play_in_turn(ensemble: Ensemble) -> tuple[Tensors, list[dict[str, float]]]:
 
 @given(example=examples())
 @settings(
-    max_examples=example_count(10), phases=[Phase.explicit, Phase.generate]
-)  # shrinking would start hundreds of processes
+    max_examples=10 if THOROUGH else 2, phases=[Phase.explicit, Phase.generate]
+)  # an example starts a dozen processes, and shrinking would start hundreds
 def test_processes_are_threads_are_one_worker(example: Example) -> None:
     job = JobProto()
     job.CopyFrom(example.job)

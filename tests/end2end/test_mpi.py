@@ -32,7 +32,7 @@ def checkpoints(workspace: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in (workspace / "checkpoint").iterdir()}
 
 
-@pytest.mark.parametrize("workers", sampled([4, 1, 2], 3))
+@pytest.mark.parametrize("workers", sampled([2, 1, 4], 3))
 def test_mpi_and_local_agree_bit_for_bit(tmp_path: Path, workers: int) -> None:
     conf = mlp(tmp_path, dtype="FLOAT32", bucket_bytes=64)
     with Run(conf, workers, tmp_path / "mpi", launcher="mpi") as run:

@@ -20,6 +20,7 @@ from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import Job, read_job, read_job_text
 from netpart.worker.ensemble import Ensemble
 from tests.end2end.running import Run, mlp
+from tests.thorough import sampled
 from tests.worker.jobs import LENET
 
 TOLERANCE = 1e-11
@@ -81,7 +82,7 @@ JOBS = {
 }
 
 
-@pytest.mark.parametrize(("workers", "overrides"), JOBS.values(), ids=JOBS)
+@pytest.mark.parametrize(("workers", "overrides"), sampled(JOBS.values(), 3), ids=JOBS)
 def test_processes_threads_and_the_ensemble_agree(tmp_path: Path, workers: int, overrides: tuple[str, ...]) -> None:
     job = read_job(mlp(tmp_path), overrides)
     by_processes, heard = play(job, workers, tmp_path / "processes")
@@ -110,7 +111,7 @@ PAUSES = (3, 4, 7, 9, 11)
 """Steps before a checkpoint, of which one is due every 4 steps, or a test, every 5."""
 
 
-@pytest.mark.parametrize("launcher", ["local", "threads"])
+@pytest.mark.parametrize("launcher", sampled(["threads", "local"], 2))
 def test_a_delayed_pipeline_pauses_for_tests_and_checkpoints_alone(tmp_path: Path, launcher: str) -> None:
     cut = [f"{name}.{field}" for name, k in STAGES.items() for field in (f"location={k}", "partition_dim=-1")]
     conf, schedule = mlp(tmp_path), "neuralnet.schedule=DELAYED"
@@ -141,13 +142,13 @@ def test_a_hybrid_lenet_agrees_with_the_uncut_one(tmp_path: Path) -> None:
 
 
 def test_the_same_run_twice_is_the_same_bit_for_bit_also_side_by_side(tmp_path: Path) -> None:
-    conf = mlp(tmp_path, dtype="FLOAT32", train_steps=40)
-    with Run(conf, 3, tmp_path / "a") as a, Run(conf, 3, tmp_path / "b") as b:
+    conf = mlp(tmp_path, dtype="FLOAT32", train_steps=20)
+    with Run(conf, 2, tmp_path / "a") as a, Run(conf, 2, tmp_path / "b") as b:
         assert (a.end(), b.end()) == (0, 0)
         for run_ in (a, b):
             run_.check_nothing_is_left()
     names = sorted(path.name for path in (tmp_path / "a" / "checkpoint").iterdir())
-    assert len(names) == 22
+    assert len(names) == 12
     for name in names:
         assert (tmp_path / "a" / "checkpoint" / name).read_bytes() == (
             tmp_path / "b" / "checkpoint" / name

@@ -37,12 +37,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netpart.graph.graph import Graph
+from netpart.graph.graph import GIVE, TAKE, Graph
 from netpart.graph.invariants import check_graph, check_norm, check_parameters, check_uncut
 from netpart.graph.partition import Partition, partition_job
 from netpart.kernels.reference import Kernels
 from netpart.plan.price.ledger import compute_ledger
-from netpart.program.give_take import GIVE, TAKE, insert_give_take
+from netpart.program.give_take import insert_give_take
 from netpart.program.instructions import Way
 from netpart.worker.ensemble import Ensemble
 from tests.laws.drawn import Drawn
@@ -64,7 +64,7 @@ orders = st.integers(0, 2**16)
 kernel_sets = st.sampled_from([Kernels, ChannelsLast])
 
 
-@pytest.mark.parametrize("kind", sampled(TABLES, 3))
+@pytest.mark.parametrize("kind", sampled(TABLES, 4))
 def test_n_workers_are_one_worker_in_every_job(kind: str) -> None:
     """For each line of the table, as many nets as draw all that it has, held to the law; nothing may be left out."""
     drawn = Drawn(kind)

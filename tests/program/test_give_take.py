@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from netpart.collectives.kinds import REDUCE
-from netpart.graph.graph import BRIDGE_SRC, LAYER, Collective, Part, PartInput
-from netpart.program.give_take import GIVE, insert_give_take
+from netpart.graph.graph import BRIDGE_SRC, GIVE, LAYER, Collective, Part, PartInput
+from netpart.program.give_take import insert_give_take
 from netpart.spec import FLOAT, Region
 
 HELD: Region = ((0, 1), (1, 3))

@@ -4,33 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tools.zoo.job import HE, Job, Net
+import netpart
+from tools.zoo.job import HE, classifier, convolution, images, product, zoo_net
 
 
-def jobs() -> Iterator[Job]:
+def jobs() -> Iterator[netpart.Net]:
     """AlexNet as published, and a small one."""
     about = (
         "AlexNet for images of 224 x 224, as in One weird trick (2014), five convolutions, three inner "
         "products. 61,100,840 parameters, 0.714 billion multiply-adds an image."
     )
-    yield Job("alexnet", "alexnet", about, alexnet(64, 4096, 224, 1000, 128, 0.5), 1000, 0.01)
+    yield alexnet(zoo_net("alexnet", "alexnet", about, 1000, 0.01), 64, 4096, 224, 1000, 128, 0.5)
     about = "AlexNet made small, an eighth of the filters, images of 64 x 64, ten classes. Learns within a minute."
-    yield Job("alexnet", "alexnet-small", about, alexnet(8, 128, 64, 10, 16, 0.2), 100, 0.01)
+    yield alexnet(zoo_net("alexnet", "alexnet-small", about, 100, 0.01), 8, 128, 64, 10, 16, 0.2)
 
 
-def alexnet(width: int, neurons: int, side: int, classes: int, batch: int, drop: float) -> Net:
+def alexnet(net: netpart.Net, width: int, neurons: int, side: int, classes: int, batch: int, drop: float) -> netpart.Net:
     """Five convolutions and three inner products; ``width`` filters in the first."""
-    net = Net()
-    at = net.data(batch, (3, side, side), classes)
-    at = net.relu("relu1", net.convolution("conv1", at, width, 11, stride=4, pad=2, bias=True))
-    at = net.pool("pool1", at, 3, 2)
-    at = net.relu("relu2", net.convolution("conv2", at, width * 3, 5, pad=2, bias=True))
-    at = net.pool("pool2", at, 3, 2)
-    for i, times in ((3, 6), (4, 4), (5, 4)):
-        at = net.relu(f"relu{i}", net.convolution(f"conv{i}", at, width * times, 3, pad=1, bias=True))
-    at = net.pool("pool5", at, 3, 2)
+    x = data = images(net, batch, (3, side, side), classes)
+    for i, (times, kernel) in enumerate(((1, 11), (3, 5), (6, 3), (4, 3), (4, 3)), start=1):
+        first = {"stride": 4, "pad": 2} if i == 1 else {}
+        x = net.relu(convolution(net, f"conv{i}", x, width * times, kernel, bias=True, **first), name=f"relu{i}")
+        x = net.pooling(x, pool="MAX", kernel=3, stride=2, name=f"pool{i}") if i in (1, 2, 5) else x
     for i in (6, 7):
-        at = net.dropout(f"drop{i}", at, drop)
-        at = net.relu(f"relu{i}", net.product(f"fc{i}", at, neurons, init=HE))
-    net.loss(net.product("fc8", at, classes))
+        x = product(net, f"fc{i}", net.dropout(x, drop, name=f"drop{i}"), neurons, HE)
+        x = net.relu(x, name=f"relu{i}")
+    classifier(net, "fc8", x, data, classes)
     return net

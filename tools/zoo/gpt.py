@@ -2,62 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from functools import partial
 
-from tools.zoo.job import NORMAL, Job, Net
-from tools.zoo.transformer import LAYERS, MIXED, Size, define_blocks, norm, positions
-
-WORDS = {"loss": "partition_dim: 2"}
-"""Each worker computes the loss of its share of the vocabulary."""
+import netpart
+from tools.zoo.job import NORMAL, SPACE, zoo_net
+from tools.zoo.transformer import LAYERS, MIXED, layer_norm, name_extents, positions, transformer
 
 
-def jobs() -> Iterator[Job]:
+def jobs() -> Iterator[netpart.Net]:
     """GPT-2 small and GPT-3 as published, and a small one under three cuts."""
     about = (
         "GPT-2 small, twelve transformer blocks over 1024 tokens of a vocabulary of 50257. 124,439,808 "
         "parameters; the embedding is the classifier, too. The tokens are made up."
     )
-    net = gpt(Size(12, 1024, 768, 12), 50257, 8)
-    yield Job("gpt", "gpt2", about, net, 1000, 0.0003, momentum=0)
+    base = gpt(zoo_net("gpt", "gpt2", about, 1000, 0.0003, momentum=0), 12, (1024, 768, 12), 50257, 8)
+    yield base
     about = (
         "GPT-3, 96 transformer blocks over 2048 tokens of a vocabulary of 50257. 174,604,259,328 parameters; the "
         "embedding is the classifier, too. The tokens are made up. A net to plan for: no single host has room for it."
     )
-    large = gpt(Size(96, 2048, 12288, 96), 50257, 32, noise=1, base=net)
-    yield Job("gpt", "gpt3", about, large, 1000, 0.00006, momentum=0, workers=8)
-    cuts: dict[str, tuple[str, Mapping[str, str]]] = {
+    net = zoo_net("gpt", "gpt3", about, 1000, 0.00006, momentum=0, workers=8, base=base)
+    yield gpt(net, 96, (2048, 12288, 96), 50257, 32)
+    cuts = {
         "": ("every layer cut on the batch", {}),
-        "-layers": ("attention cut on its heads, the rest on neurons, inputs and words", {**LAYERS, **WORDS}),
+        # Each worker computes the loss of its share of the vocabulary.
+        "-layers": ("attention cut on its heads, the rest on neurons, inputs and words", {**LAYERS, "loss": SPACE}),
         "-mixed": ("products cut on heads, neurons and inputs, what lies between them on the batch", MIXED),
     }
     for suffix, (wording, cut) in cuts.items():
         about = f"GPT-2 made small, {wording}. One block over 16 tokens. Learns within a minute."
-        small = gpt(Size(1, 16, 32, 8), 32, 16, cut, noise=0.1, base=net)
-        yield Job("gpt", f"gpt2-small{suffix}", about, small, 100, 0.005, momentum=0)
+        net = zoo_net("gpt", f"gpt2-small{suffix}", about, 100, 0.005, momentum=0, base=base)
+        gpt(net, 1, (16, 32, 8), 32, 16, noise=0.1).cut(cut)
+        yield net
 
 
 def gpt(
-    size: Size, vocabulary: int, batch: int, cuts: Mapping[str, str] | None = None, noise: float = 1,
-    base: Net | None = None,
-) -> Net:  # fmt: skip
-    """Tokens become vectors, blocks of causal attention, and the next token at every position.
-
-    ``base`` is the net of gpt2.conf, whose blocks this one uses; without it this is that net.
-    """
-    net = Net(cuts or {})
-    if base:
-        net.include("gpt2.conf", base)
-    size.name_values(net)
-    if not base:
-        define_blocks(net, "GELU_TANH", "1e-5", causal=True)
-    conf = f"store_conf {{ batchsize: {batch} shape: ${{positions}} }}\n"
-    conf += f"synthetic_conf {{ classes: {vocabulary} noise: {noise:g} }}"
-    at = net.layer("data", "kSyntheticTokens", conf=conf)
-    conf = f"embedding_conf {{ vocab_size: {vocabulary} feature_dim: ${{width}} }}"
-    at = net.layer("tokens", "kEmbedding", at, conf=conf, params=[f'name: "tokens" {NORMAL}'])
-    at = net.use("b", "transformer", positions(net, at), times=size.blocks)
-    net.note("the next token: products with the vectors of all tokens")
-    at = norm(net, "norm", at, "1e-5")
-    conf = f"innerproduct_conf {{ num_output: {vocabulary} axis: 2 bias_term: false }}"
-    net.loss(net.layer("next", "kInnerProduct", at, conf=conf, params=['share_from: "tokens"']))
+    net: netpart.Net, blocks: int, extents: tuple[int, int, int], vocabulary: int, batch: int, noise: float = 1
+) -> netpart.Net:
+    """Tokens become vectors, blocks of causal attention, and the next token at every position."""
+    size = name_extents(net, *extents)
+    data = net.synthetic_tokens(name="data", batchsize=batch, shape=size.positions, classes=vocabulary, noise=noise)
+    x = net.embedding(data, vocabulary, size.width, name="tokens", params=[{"name": "tokens", **NORMAL}])
+    block = partial(transformer, size=size, gelu="GELU_TANH", epsilon=1e-5, causal=True)
+    x = net.repeat(blocks, block, positions(net, x), name="b")
+    net.comment("the next token: products with the vectors of all tokens")
+    x, shared = layer_norm(net, "norm", x, 1e-5), {"share_from": "tokens"}
+    x = net.inner_product(x, vocabulary, axis=2, bias_term=False, name="next", params=[shared])
+    net.softmax_loss(x, data, name="loss")
     return net

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
 
-from tools.zoo.job import Job, Net, Value
+import netpart
+from tools.zoo.job import Value, classifier, images, normalised, zoo_net
 
 Row = tuple[int, int, int, int]
 PUBLISHED: Sequence[Row] = (
@@ -14,74 +17,54 @@ PUBLISHED: Sequence[Row] = (
 SMALL: Sequence[Row] = ((1, 4, 1, 1), (6, 8, 2, 2), (6, 16, 1, 2))
 
 
-def jobs() -> Iterator[Job]:
+def jobs() -> Iterator[netpart.Net]:
     """MobileNetV2 as published, and a small one."""
     about = (
         "MobileNetV2 for images of 224 x 224, inverted residuals around depthwise convolutions. 3,504,872 "
         "parameters, 0.30 billion multiply-adds an image."
     )
-    net = mobilenet(PUBLISHED, 32, 1280, 224, 1000, 256)
-    yield Job("mobilenet", "mobilenetv2", about, net, 1000, 0.05)
+    base = mobilenet(zoo_net("mobilenet", "mobilenetv2", about, 1000, 0.05), PUBLISHED, 32, 1280, 224, 1000, 256)
+    yield base
     about = (
         "MobileNetV2 made small, four blocks, an eighth of the width, images of 32 x 32, ten classes. Learns "
         "within a minute."
     )
-    yield Job("mobilenet", "mobilenetv2-small", about, mobilenet(SMALL, 8, 64, 32, 10, 16, net), 60, 0.05)
+    yield mobilenet(zoo_net("mobilenet", "mobilenetv2-small", about, 60, 0.05, base=base), SMALL, 8, 64, 32, 10, 16)
 
 
 def mobilenet(
-    rows: Sequence[Row], stem: int, last: int, side: int, classes: int, batch: int, base: Net | None = None
-) -> Net:
+    net: netpart.Net, rows: Sequence[Row], stem: int, last: int, side: int, classes: int, batch: int
+) -> netpart.Net:
     """A stem, blocks as ``rows`` say, a last convolution of 1 x 1, a classifier.
 
-    ``base`` is the net of mobilenetv2.conf, whose blocks this one uses; without it this is that net.
+    The first block of a row changes the number of channels, the others have a shortcut.
     """
-    net = Net()
-    if base:
-        net.include("mobilenetv2.conf", base)
-    else:
-        define_blocks(net)
-    at, channels = convolution(net, "stem", net.data(batch, (3, side, side), classes), stem, 3, 2), stem
-    for r, row in enumerate(rows, start=1):
-        at = add_row(net, f"r{r}b", at, channels, row)
-        channels = row[1]
-    net.note("classifier")
-    at = net.dropout("drop", net.mean("mean", convolution(net, "last", at, last, 1)), 0.2)
-    net.loss(net.product("fc", at, classes))
+    data = images(net, batch, (3, side, side), classes)
+    x, channels = relu6(net, "stem", data, stem, 3, 2), stem
+    for r, (expansion, filters, count, stride) in enumerate(rows, start=1):
+        of = "halving" if stride > 1 else "widening" if expansion > 1 else "separable"
+        first = partial(inverted, stride=stride, expands=expansion > 1)
+        x = net.use(first, x, name=f"r{r}b1", of=of, wide=channels * expansion, filters=filters)
+        rest, wide = partial(inverted, shortcut=True), filters * expansion
+        x = net.repeat(count - 1, rest, x, name=f"r{r}b", of="residual", first=2, wide=wide, filters=filters)
+        channels = filters
+    net.comment("classifier")
+    x = net.dropout(net.global_pooling(relu6(net, "last", x, last, 1), name="mean"), 0.2, name="drop")
+    classifier(net, "fc", x, data, classes)
     return net
 
 
-def add_row(net: Net, name: str, source: str, channels: int, row: Row) -> str:
-    """The blocks of a row: the first changes the number of channels, the others have a shortcut."""
-    expansion, filters, count, stride = row
-    first = "halving" if stride > 1 else "widening" if expansion > 1 else "separable"
-    at = net.use(f"{name}1", first, source, wide=channels * expansion, filters=filters)
-    if count == 1:
-        return at
-    return net.use(name, "residual", at, times=count - 1, first=2, wide=filters * expansion, filters=filters)
-
-
-def define_blocks(net: Net) -> None:
-    """Define the blocks: without expansion, with a stride, with neither, and with a shortcut."""
-    define_block(net, "separable", 1, expands=False)
-    define_block(net, "halving", 2)
-    define_block(net, "widening", 1)
-    define_block(net, "residual", 1, shortcut=True)
-
-
-def define_block(net: Net, name: str, stride: int, expands: bool = True, shortcut: bool = False) -> None:
+def inverted(
+    net: netpart.NestedLayers, x: netpart.LayerHandle, wide: Value, filters: Value, stride: int = 1, expands: bool = True,
+    shortcut: bool = False,
+) -> netpart.LayerHandle:  # fmt: skip
     """A wide depthwise convolution between two of 1 x 1, the last without ReLU."""
-    block = net.block(name, "x", takes=["wide", "filters"])
-    at = convolution(block, "expand", "x", "${wide}", 1) if expands else "x"
-    at = convolution(block, "depth", at, "${wide}", 3, stride, "groups: ${wide}")
-    at = convolution(block, "project", at, "${filters}", 1, relu=False)
-    block.outputs = [block.layer("add", "kAdd", at, "x") if shortcut else at]
+    at = relu6(net, "expand", x, wide, 1) if expands else x
+    at = relu6(net, "depth", at, wide, 3, stride, groups=wide)
+    at = normalised(net, "project", at, filters, 1)
+    return net.add(at, x, name="add") if shortcut else at
 
 
-def convolution(
-    net: Net, name: str, source: str, filters: Value, kernel: int, stride: int = 1, more: str = "", relu: bool = True
-) -> str:
-    """A convolution, its batch normalisation and, if wanted, ReLU up to 6."""
-    at = net.convolution(f"{name}-conv", source, filters, kernel, stride, kernel // 2, more)
-    at = net.norm(f"{name}-norm", at)
-    return net.layer(f"{name}-relu", "kActivation", at, conf="activation_conf { type: RELU6 }") if relu else at
+def relu6(net: netpart.NestedLayers, name: str, *given: Any, **more: Any) -> netpart.LayerHandle:
+    """A convolution, its batch normalisation, and ReLU up to 6."""
+    return net.activation(normalised(net, name, *given, **more), "RELU6", name=f"{name}-relu")

@@ -1,81 +1,91 @@
 """3D-ResAttNet: Zhang et al., An Explainable 3D Residual Self-Attention Deep Neural Network, 2020; trained as in
 Akintoye et al., A Hybrid Parallelization Approach, section 4. The same without attention is ResNet3D.
 
-The net itself is in residual_attention.py. The papers leave open how large the scans are: here they are of 128 x 128 x
-128 voxels.
+The papers leave open how large the scans are: here they are of 128 x 128 x 128 voxels. Nor do they specify the places of
+attention or the first layers. Here attention follows every stage of 4096 positions or fewer, and the first layers are
+ResNet's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from itertools import product
+from math import prod
+from typing import Any
 
-from tools.zoo.job import Job, Net
-from tools.zoo.residual_attention import TEST_BATCH, Shape, resattnet
+import netpart
+from tools.zoo.job import (
+    CHANNELS, HERE, INPUT, REPLICA, SPACE, WHOLE, ZERO, Value, batch_norm, classifier, convolution, images, normalised,
+    zoo_net,
+)  # fmt: skip
+from tools.zoo.job import product as inner_product
+from tools.zoo.resnet import shortcut
 
-BATCH = 16
-"""Scans of a step of a reduced net."""
-ALTERED = "drift: 0.3"
-"""Alteration of its scans for training: without it a net learns chance differences of only 320 scans."""
-KEPT = 100
-"""MiB of disk, in which a worker keeps the scans of a reduced net for the next epoch."""
-
-
-@dataclass(frozen=True)
-class Trial(Job):
-    """A job on scans that is tested: ``final_rate`` is where the learning rate falls to; ``scans`` are tested,
-    every ``test_every`` steps; of several ``groups`` each keeps its own parameters."""
-
-    groups: int = 1
-    final_rate: float = 0.0
-    scans: int = 0
-    test_every: int = 0
-
-    def training(self) -> list[str]:
-        """How it is trained and tested."""
-        fall = f"linear_conf {{ change_freq: {self.steps} final_lr: {self.final_rate:g} }}"
-        rate = f"  learning_rate {{ type: kLinear base_lr: {self.rate:g} {fall} }}"
-        momentum = f" momentum: {self.momentum:g}" if self.momentum else ""
-        lines = [f'name: "{self.name}"', f"train_steps: {self.steps}", f"disp_freq: {max(self.steps // 50, 1)}"]
-        lines += [f"test_steps: {self.scans // TEST_BATCH}", f"test_freq: {self.test_every}"]
-        return [*lines, "train_one_batch { alg: kBP }", "updater {", f"  type: kSGD{momentum}", rate, "}"]
-
-    def end(self) -> list[str]:
-        """Where it runs."""
-        first, *lines = super().end()
-        ring = f"  nworker_groups: {self.groups} nserver_groups: 0 sync_freq: 1 staleness: 1"
-        return [first, *[ring] * (self.groups > 1), *lines]
+BATCH, TEST_BATCH, SCANS = 16, 10, 80
+"""Scans of a step of a reduced net, of a step of a test, and of a whole test."""
+REDUCED = {"cache_mib": 100}, {"flip": True, "shuffle": True, "drift": 0.3}
+"""Fields of the input of a reduced net: the MiB of disk, in which a worker keeps the scans for the next epoch; those for
+training, where without an alteration a net learns chance differences of only 320 scans."""
+PUBLISHED = dict[str, Any](), {"flip": True, "shuffle": True}
+MOST = 4096
+"""Positions that may all attend to each other."""
+NARROW = 8
+"""The channels of queries and keys are those of the stage divided by this."""
+FOLDER = "../../data/phantom"
+SIZES = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3)}
+conv3d = partial(convolution, spatial_axes=3)
+normalised3d = partial(normalised, spatial_axes=3)
 
 
-def jobs() -> Iterator[Job]:
+def jobs() -> Iterator[netpart.Net]:
     """Both as published, and the first without attention; reduced ones for the cohort of phantoms; small ones."""
-    sizes = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3)}
-    hybrid = "The first stages are cut on space, the later ones on channels."
     paper = "Trained as published: SGD, batches of 6, 50 epochs of 631 scans, learning rate from 1e-4 to 1e-6."
-    base: Net | None = None
-    for depth, blocks in sizes.items():
-        shape = Shape(blocks, 64, (128, 128, 128))
-        about = f"3D-ResAttNet{depth} for AD against NC on scans of 128 x 128 x 128 voxels. {paper} {hybrid}"
-        job = published(f"resattnet{depth}", about, shape, base)
-        base = base or job.net
-        yield job
-    plain = Shape(sizes[18], 64, (128, 128, 128), attention=False)
+    hybrid = "The first stages are cut on space, the later ones on channels."
+    scans = "for AD against NC on scans of 128 x 128 x 128 voxels"
+    base = published("resattnet18", f"3D-ResAttNet18 {scans}. {paper} {hybrid}", SIZES[18], None)
+    yield base
+    yield published("resattnet34", f"3D-ResAttNet34 {scans}. {paper} {hybrid}", SIZES[34], base)
     about = f"ResNet3D-18, which is 3D-ResAttNet18 without attention. {paper} {hybrid}"
-    yield published("resnet3d18", about, plain, base)
-    for depth, (table, title, epochs) in product(
-        sizes, (("ad-nc", "AD against NC", 24), ("smci-pmci", "pMCI against sMCI", 48))
-    ):
-        yield reduced(f"resattnet{depth}-{table}", sizes[depth], table, title, epochs, base)
-    ad = "ad-nc", "AD against NC", 24
-    yield reduced("resattnet18-ad-nc-async", sizes[18], *ad, base, groups=2)
+    yield published("resnet3d18", about, SIZES[18], base, attention=False)
+    tasks = ("ad-nc", "AD against NC", 24), ("smci-pmci", "pMCI against sMCI", 48)
+    for depth, (table, title, epochs) in product(SIZES, tasks):
+        yield reduced(f"resattnet{depth}-{table}", SIZES[depth], table, title, epochs, base)
+    yield reduced("resattnet18-ad-nc-async", SIZES[18], *tasks[0], base, groups=2)
     yield spacious(base)
     yield from small(base)
 
 
+def trial(
+    name: str, about: str, steps: int, rates: tuple[float, float], test_every: int, base: netpart.Net | None,
+    momentum: float | None = None, groups: int = 1,
+) -> netpart.Net:  # fmt: skip
+    """A job on scans that is tested; the learning rate falls along ``rates``; each of several ``groups`` of workers
+    keeps its own parameters."""
+    first, last = rates
+    rate = {"type": "kLinear", "base_lr": first, "linear_conf": {"change_freq": steps, "final_lr": last}}
+    ring = {"nworker_groups": groups, "nserver_groups": 0, "sync_freq": 1, "staleness": 1} if groups > 1 else {}
+    return zoo_net(
+        "resattnet", name, about, steps, first, base=base, disp_freq=max(steps // 50, 1),
+        test_steps=SCANS // TEST_BATCH, test_freq=test_every,
+        updater={"type": "kSGD", "momentum": momentum, "learning_rate": rate},
+        cluster={**ring, "nworkers_per_group": 2 // groups, "workspace": f"out/{name}"},
+    )  # fmt: skip
+
+
+def published(
+    name: str, about: str, blocks: Sequence[int], base: netpart.Net | None, attention: bool = True
+) -> netpart.Net:
+    """A job with the protocol of section 4.4: 50 epochs of the 631 scans of AD and NC that are not for testing."""
+    net, space = trial(name, about, 50 * 106, (1e-4, 1e-6), 1060, base), (128, 128, 128)
+    data = scans(net, "ad-nc", 6, space, *PUBLISHED)
+    resattnet(net, data, blocks, 64, space, attention, tested=True).cut(hybrid_cuts(SPACE))
+    return net
+
+
 def reduced(
-    name: str, blocks: Sequence[int], table: str, task: str, epochs: int, base: Net | None, groups: int = 1
-) -> Job:
+    name: str, blocks: Sequence[int], table: str, task: str, epochs: int, base: netpart.Net, groups: int = 1
+) -> netpart.Net:
     """A net for the cohort of phantoms. ``groups`` average around a ring; each takes the steps of ``epochs``."""
     pace = ", trained asynchronously" if groups > 1 else ""
     about = (
@@ -88,65 +98,118 @@ def reduced(
             f" The {groups} groups of a worker, each on mini-batches of its own, average their parameters "
             "after every step, and bring the average in one step later."
         )
-    shape = Shape(blocks, 8, (40, 48, 40))
-    net = resattnet(shape, BATCH, table=table, reading=f"cache_mib: {KEPT}", altered=ALTERED, base=base)
-    steps = 20 * epochs * groups
-    return Trial(
-        "resattnet", name, about, net, steps, 0.05, 0.9, 2 // groups, groups, final_rate=0.0002, scans=80,
-        test_every=80 * groups,
-    )  # fmt: skip
+    net = trial(name, about, 20 * epochs * groups, (0.05, 0.0002), 80 * groups, base, 0.9, groups)
+    data = scans(net, table, BATCH, (40, 48, 40), *REDUCED)
+    return resattnet(net, data, blocks, 8, (40, 48, 40), tested=True)
 
 
-def spacious(base: Net | None) -> Job:
+def spacious(base: netpart.Net) -> netpart.Net:
     """A net whose first layer keeps the extents of a scan: its activations are what a worker may not have room for."""
     about = (
         "ResNet3D-18 made small, but its first layer has 16 channels of 128 x 128 x 128: all is cut on the first "
         "spatial axis, so that four workers hold what one may not."
     )
-    cuts = {
-        **dict.fromkeys(("data", "fc", "loss"), "partition_dim: -1"),
-        "mean": "partition_dim: 1",
-        "*": "partition_dim: 2",
-    }
-    net = resattnet(Shape((1, 1), 16, (128, 128, 128), attention=False, stride=1), 1, cuts, base=base)
-    return Job("resattnet", "resnet3d18-space", about, net, 4, 0.01)
+    net, space = zoo_net("resattnet", "resnet3d18-space", about, 4, 0.01, base=base), (128, 128, 128)
+    resattnet(net, images(net, 1, (1, *space), 2), (1, 1), 16, space, attention=False, stride=1)
+    net.cut({**dict.fromkeys(("data", "fc", "loss"), WHOLE), "mean": CHANNELS, "*": SPACE})
+    return net
 
 
-def published(name: str, about: str, shape: Shape, base: Net | None) -> Job:
-    """A job with the protocol of section 4.4: 50 epochs of the 631 scans of AD and NC that are not for testing."""
-    net = resattnet(shape, 6, hybrid_cuts("2"), "ad-nc", base=base)
-    return Trial("resattnet", name, about, net, 50 * 106, 1e-4, 0.0, final_rate=1e-6, scans=80, test_every=1060)
-
-
-def small(base: Net | None) -> Iterator[Job]:
+def small(base: netpart.Net) -> Iterator[netpart.Net]:
     """Nets that learn within a minute, on volumes that are made up."""
-    cuts: dict[str, tuple[str, Mapping[str, str]]] = {
-        "": ("every layer cut on the batch", {}),
-        "-layers": ("every layer cut on its channels", layer_cuts()),
-        "-mixed": ("the first stage cut on space, the second on channels", hybrid_cuts()),
-    }
-    tiny = "Two stages, an eighth of the width, volumes of 32 x 16 x 16. Learns within a minute."
-    for suffix, (wording, cut) in cuts.items():
-        net = resattnet(Shape((1, 1), 8, (32, 16, 16)), 8, cut, base=base)
-        yield Job(
-            "resattnet", f"resattnet18-small{suffix}", f"3D-ResAttNet18 made small, {wording}. {tiny}", net, 60, 0.05
-        )
-    net = resattnet(Shape((2, 2), 8, (32, 16, 16)), 8, base=base)
-    yield Job("resattnet", "resattnet34-small", f"3D-ResAttNet34 made small, more blocks. {tiny}", net, 60, 0.05)
-    net = resattnet(Shape((1, 1), 8, (32, 16, 16), attention=False), 8, base=base)
-    yield Job("resattnet", "resnet3d18-small", f"ResNet3D-18 made small. {tiny}", net, 60, 0.05)
+    tiny, space = "Two stages, an eighth of the width, volumes of 32 x 16 x 16. Learns within a minute.", (32, 16, 16)
+    made = "3D-ResAttNet18 made small"
+    for name, about, blocks, cuts in (
+        ("resattnet18-small", f"{made}, every layer cut on the batch", (1, 1), {}),
+        ("resattnet18-small-layers", f"{made}, every layer cut on its channels", (1, 1), layer_cuts()),
+        ("resattnet18-small-mixed", f"{made}, the first stage cut on space, the second on channels", (1, 1), hybrid_cuts()),
+        ("resattnet34-small", "3D-ResAttNet34 made small, more blocks", (2, 2), {}),
+        ("resnet3d18-small", "ResNet3D-18 made small", (1, 1), {}),
+    ):
+        net = zoo_net("resattnet", name, f"{about}. {tiny}", 60, 0.05, base=base)
+        data, attention = images(net, 8, (1, *space), 2), name.startswith("resatt")
+        resattnet(net, data, blocks, 8, space, attention).cut(cuts)
+        yield net
 
 
-def hybrid_cuts(data: str = "-1") -> Mapping[str, str]:
+def hybrid_cuts(data: Mapping[str, Any] = WHOLE) -> dict[str, Mapping[str, Any]]:
     """What comes before the third stage on the first spatial axis, what follows on channels."""
-    space = dict.fromkeys(("*1", "s2b*", "s2-*"), "partition_dim: 2")
-    rows = {f"s2-{name}": "partition_dim: 1" for name in ("*-rows", "attention")}
-    return {**rows, **space, **layer_cuts(data)}
+    rows = dict.fromkeys(("s2-*-rows", "s2-attention"), CHANNELS)
+    return {**rows, **dict.fromkeys(("*1", "s2b*", "s2-*"), SPACE), **layer_cuts(data)}
 
 
-def layer_cuts(data: str = "-1") -> Mapping[str, str]:
+def layer_cuts(data: Mapping[str, Any] = WHOLE) -> dict[str, Mapping[str, Any]]:
     """Everything on channels. Queries and keys, which have few, are copies; class scores are sums over channels."""
-    copies = {f"*-{part}*": "cut { over: REPLICA }" for part in ("query", "key")}
-    last = dict.fromkeys(("*-value-rows", "*-attention"), "partition_dim: 2")
-    ends = {"data": f"partition_dim: {data}", "fc": "cut { over: INPUT }", "loss": "partition_dim: -1"}
-    return {**copies, **last, **ends, "confusion": "partition_dim: -1", "*": "partition_dim: 1"}
+    copies = dict.fromkeys(("*-query*", "*-key*"), REPLICA)
+    last = dict.fromkeys(("*-value-rows", "*-attention"), SPACE)
+    return {**copies, **last, "data": data, "fc": INPUT, **dict.fromkeys(("loss", "confusion"), WHOLE), "*": CHANNELS}
+
+
+def scans(
+    net: netpart.Net, table: str, batch: int, space: Sequence[int], reading: Mapping[str, Any],
+    training: Mapping[str, Any],
+) -> netpart.LayerHandle:  # fmt: skip
+    """The scans of ``table`` to train on, and those to test on."""
+    for phase, rows, more in (("Test", TEST_BATCH, {}), ("Train", batch, training))[::-1]:
+        path = f"{FOLDER}/{table}-{phase.lower()}.csv"
+        fields = {"path": path, "batchsize": rows, "shape": space, **reading, **more}
+        data = net.add_layer("kNiftiInput", name="data", include=f"k{phase}", **fields)
+    return data
+
+
+def resattnet(
+    net: netpart.Net, data: netpart.LayerHandle, blocks: Sequence[int], width: int, space: Sequence[int],
+    attention: bool = True, stride: int = 2, tested: bool = False,
+) -> netpart.Net:  # fmt: skip
+    """A stem, stages that halve the volume and double the width, attention where it fits, the mean of each channel."""
+    x = net.relu(batch_norm(net, "norm1", conv3d(net, "conv1", data, width, 3, stride)), name="relu1")
+    x = net.pooling(x, 3, stride=2, pad=1, spatial_axes=3, name="pool1")
+    for stage, count in enumerate(blocks, start=2):
+        net.comment(f"stage {stage}")
+        filters, extents = width * 2 ** (stage - 2), [-(-n // (stride * 2 ** (stage - 1))) for n in space]
+        x = add_stage(net, stage, count, filters, x)
+        if attention and prod(extents) <= MOST:
+            values = dict(zip("xyz", extents, strict=True), narrow=max(filters // NARROW, 1), places=prod(extents))
+            order = {key: values[key] for key in ("narrow", "places", "x", "y", "z")}
+            x = net.use(partial(attend), x, name=f"s{stage}", of="attention", filters=filters, **order)
+    net.comment("classifier")
+    x = net.global_pooling(x, name="mean")
+    if tested:
+        x = inner_product(net, "fc", x, 2)
+        net.confusion(x, data, name="confusion", include="kTest")
+        net.softmax_loss(x, data, name="loss")
+    else:
+        classifier(net, "fc", x, data, 2)
+    return net
+
+
+def add_stage(net: netpart.Net, stage: int, count: int, filters: int, x: netpart.LayerHandle) -> netpart.LayerHandle:
+    """``count`` residual blocks, of which the first halves the volume unless the stage is the first."""
+    name, first = f"s{stage}b", 1
+    if stage > 2:
+        halving = partial(residual, stride=2, project=True)
+        x, first = net.use(halving, x, name=f"{name}1", of="halving", filters=filters), 2
+    return net.repeat(count + 1 - first, residual, x, name=name, first=first, filters=filters)
+
+
+def residual(net: netpart.NestedLayers, x: netpart.LayerHandle, filters: Value, stride: int = 1, project: bool = False) -> netpart.LayerHandle:
+    """Two convolutions of 3 x 3 x 3 with a shortcut."""
+    at = net.relu(normalised3d(net, "1", x, filters, 3, stride), name="1-relu")
+    return shortcut(net, normalised3d(net, "2", at, filters, 3), x, filters, stride, project, spatial_axes=3)
+
+
+def attend(
+    net: netpart.NestedLayers, at: netpart.LayerHandle, filters: Value, narrow: Value, places: Value, x: Value, y: Value, z: Value
+) -> netpart.LayerHandle:
+    """Attention of every position to all others, through a gate that is closed at first, with a shortcut."""
+    widths = {"query": narrow, "key": narrow, "value": filters}
+    three = [net.use(partial(rows, places=places), at, name=name, wide=wide) for name, wide in widths.items()]
+    found = net.transpose(net.attention(*three, scale=1, name="attention"), [2, 1], name="found-flat")
+    found = net.reshape(found, [filters, x, y, z], name="found")
+    return net.add(net.gate(found, name="gate", params=[ZERO]), at, name="join")
+
+
+def rows(net: netpart.NestedLayers, at: netpart.LayerHandle, wide: Value, places: Value) -> netpart.LayerHandle:
+    """A convolution of 1 x 1 x 1 as a row of features for every position."""
+    at = net.reshape(conv3d(net, HERE, at, wide, 1, bias=True), [wide, places], name="flat")
+    return net.transpose(at, [2, 1], name="rows")

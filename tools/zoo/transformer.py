@@ -3,83 +3,65 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
-from tools.zoo.job import HERE, NORMAL, ONE, ZERO, Net
+import netpart
+from tools.zoo.job import BATCH, CHANNELS, HERE, INPUT, NORMAL, ONE, REPLICA, SPACE, WHOLE, ZERO, Value, product
 
-HEADS = {
-    "*-query": "partition_dim: 2", "*-key": "partition_dim: 2", "*-value": "partition_dim: 2",
-    "*-heads": "partition_dim: 2", "*-turned": "partition_dim: 1", "*-attention": "partition_dim: 1",
-    "*-back": "partition_dim: 2", "*-joined": "partition_dim: 2",
+FEATURES = dict.fromkeys(("*-query", "*-key", "*-value", "*-heads"), SPACE)
+HEADS = {**FEATURES, **dict.fromkeys(("*-turned", "*-attention"), CHANNELS)}
+MIXED = {
+    **HEADS, **dict.fromkeys(("*-back", "*-joined", "*-fc1", "*-gelu"), SPACE),
+    **dict.fromkeys(("*-out", "*-fc2"), INPUT),
 }  # fmt: skip
-"""Attention cut on its heads, from the features of the queries to those of the values."""
-MLP = {"*-fc1": "partition_dim: 2", "*-gelu": "partition_dim: 2"}
-ADDENDS = {"*-out": "cut { over: INPUT }", "*-fc2": "cut { over: INPUT }"}
-COPIES = {"*": "cut { over: REPLICA } sum_gradient: true"}
-LAYERS = {
-    **HEADS,
-    **MLP,
-    **ADDENDS,
-    "data": "partition_dim: -1",
-    "next": "partition_dim: 2",
-    "loss": "partition_dim: 0",
-    **COPIES,
-}
+"""Korthikanti et al., 2022: products cut on heads, neurons and inputs, the layers between them on the batch."""
+LAYERS = {**MIXED, "data": WHOLE, "next": SPACE, "loss": BATCH, "*": {**REPLICA, "sum_gradient": True}}
 """Shoeybi et al., Megatron-LM, 2019: layers between the products are whole on every worker."""
-MIXED = {**HEADS, **MLP, **ADDENDS}
-"""Korthikanti et al., 2022: the products as above, the layers between them cut as well, here on the batch."""
 
 
 @dataclass(frozen=True)
-class Size:
-    """Extents of a transformer."""
+class Extents:
+    """The extents of a transformer."""
 
-    blocks: int
-    positions: int
-    width: int
-    heads: int
-
-    def name_values(self, net: Net) -> None:
-        """Give the extents names."""
-        head = self.width // self.heads
-        net.let(positions=self.positions, width=self.width, hidden=4 * self.width, heads=self.heads, head=head)
+    positions: Value
+    width: Value
+    hidden: Value
+    heads: Value
+    head: Value
 
 
-def define_blocks(net: Net, gelu: str, epsilon: str, causal: bool) -> None:
-    """Define the block "transformer": attention, then four times as many neurons and back, each after a normalisation
-    and with a shortcut."""
-    _define_heads(net)
-    block = net.block("transformer", "x")
-    at = norm(block, "norm1", "x", epsilon)
-    at = block.layer("add1", "kAdd", _attention(block, at, causal), "x")
-    at = block.product("fc1", norm(block, "norm2", at, epsilon), "${hidden}", axis=2)
-    at = block.layer("gelu", "kActivation", at, conf=f"activation_conf {{ type: {gelu} }}")
-    block.outputs = [block.layer("add2", "kAdd", block.product("fc2", at, "${width}", axis=2), "add1")]
+def name_extents(net: netpart.Net, positions: int, width: int, heads: int) -> Extents:
+    """Give the extents names in ``net``."""
+    sizes = Extents(positions, width, 4 * width, heads, width // heads)
+    return Extents(**{name: net.let(name, size) for name, size in vars(sizes).items()})
 
 
-def _attention(block: Net, source: str, causal: bool) -> str:
-    """Queries, keys and values of every head, attention, and a product over the results of all heads."""
-    three = [block.use(part, "heads", source) for part in ("query", "key", "value")]
-    conf = "attention_conf { causal: true }" if causal else ""
-    at = block.layer("attention", "kAttention", *three, conf=conf)
-    at = block.layer("back", "kTranspose", at, conf="transpose_conf { axis: [2, 1, 3] }")
-    at = block.layer("joined", "kReshape", at, conf="reshape_conf { shape: [${positions}, ${width}] }")
-    return block.product("out", at, "${width}", axis=2)
+def transformer(
+    net: netpart.NestedLayers, x: netpart.LayerHandle, size: Extents, gelu: str, epsilon: float, causal: bool
+) -> netpart.LayerHandle:
+    """Attention, then four times as many neurons and back, each after a normalisation and with a shortcut."""
+    at = layer_norm(net, "norm1", x, epsilon)
+    three = [net.use(partial(heads, size=size), at, name=name) for name in ("query", "key", "value")]
+    at = net.attention(*three, causal=causal or None, name="attention")
+    at = net.reshape(net.transpose(at, [2, 1, 3], name="back"), [size.positions, size.width], name="joined")
+    added = net.add(product(net, "out", at, size.width, axis=2), x, name="add1")
+    at = product(net, "fc1", layer_norm(net, "norm2", added, epsilon), size.hidden, axis=2)
+    at = net.activation(at, gelu, name="gelu")
+    return net.add(product(net, "fc2", at, size.width, axis=2), added, name="add2")
 
 
-def _define_heads(net: Net) -> None:
-    """Define the block "heads": a product whose features become heads, an axis before the positions."""
-    block = net.block("heads", "x")
-    at = block.product(HERE, "x", "${width}", axis=2)
-    at = block.layer("heads", "kReshape", at, conf="reshape_conf { shape: [${positions}, ${heads}, ${head}] }")
-    block.outputs = [block.layer("turned", "kTranspose", at, conf="transpose_conf { axis: [2, 1, 3] }")]
+def heads(net: netpart.NestedLayers, x: netpart.LayerHandle, size: Extents) -> netpart.LayerHandle:
+    """A product whose features become heads, an axis before the positions."""
+    at = product(net, HERE, x, size.width, axis=2)
+    at = net.reshape(at, [size.positions, size.heads, size.head], name="heads")
+    return net.transpose(at, [2, 1, 3], name="turned")
 
 
-def norm(net: Net, name: str, source: str, epsilon: str) -> str:
+def layer_norm(net: netpart.NestedLayers, name: str, x: netpart.LayerHandle, epsilon: float) -> netpart.LayerHandle:
     """Layer normalisation of each position."""
-    conf = f"norm_conf {{ epsilon: {epsilon} }}"
-    return net.layer(name, "kLayerNorm", source, conf=conf, params=[ONE, ZERO])
+    return net.layer_norm(x, epsilon=epsilon, name=name, params=[ONE, ZERO])
 
 
-def positions(net: Net, source: str) -> str:
+def positions(net: netpart.NestedLayers, x: netpart.LayerHandle) -> netpart.LayerHandle:
     """A learned vector for each position."""
-    return net.layer("positions", "kPositions", source, params=[NORMAL])
+    return net.positions(x, name="positions", params=[NORMAL])

@@ -4,49 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tools.zoo.job import HE, HERE, Job, Net
+import netpart
+from tools.zoo.job import HE, HERE, Value, classifier, images, product, zoo_net
+from tools.zoo.job import convolution as convolve
 
 D = (2, 2, 3, 3, 3)
 """Convolutions between two poolings; each group doubles the filters, up to eight times the first."""
 
 
-def jobs() -> Iterator[Job]:
+def jobs() -> Iterator[netpart.Net]:
     """VGG-16 as published, and a small one."""
     about = (
         "VGG-16 for images of 224 x 224, thirteen convolutions and three inner products. 138,357,544 "
         "parameters, 15.47 billion multiply-adds an image."
     )
-    net = vgg(D, 64, 4096, 224, 1000, 64, 0.5)
-    yield Job("vgg", "vgg16", about, net, 1000, 0.01)
+    base = vgg(zoo_net("vgg", "vgg16", about, 1000, 0.01), D, 64, 4096, 224, 1000, 64, 0.5)
+    yield base
     about = (
         "VGG-16 made small, a convolution a group, an eighth of the filters, images of 32 x 32, ten classes. "
         "Learns within a minute."
     )
-    yield Job("vgg", "vgg16-small", about, vgg((1,) * 5, 8, 128, 32, 10, 16, 0.2, net), 100, 0.01)
+    yield vgg(zoo_net("vgg", "vgg16-small", about, 100, 0.01, base=base), (1,) * 5, 8, 128, 32, 10, 16, 0.2)
 
 
 def vgg(
-    groups: Sequence[int], width: int, neurons: int, side: int, classes: int, batch: int, drop: float,
-    base: Net | None = None,
-) -> Net:  # fmt: skip
-    """Groups of 3 x 3 convolutions with a pooling after each, then three inner products.
-
-    ``base`` is the net of vgg16.conf, whose block this one uses; without it this is that net.
-    """
-    net = Net()
-    if base:
-        net.include("vgg16.conf", base)
-    else:
-        block = net.block("convolution", "x", takes=["filters"])
-        at = block.convolution(f"conv{HERE}", "x", "${filters}", 3, pad=1, bias=True)
-        block.outputs = [block.relu(f"relu{HERE}", at)]
-    at = net.data(batch, (3, side, side), classes)
+    net: netpart.Net, groups: Sequence[int], width: int, neurons: int, side: int, classes: int, batch: int, drop: float
+) -> netpart.Net:
+    """Groups of 3 x 3 convolutions with a pooling after each, then three inner products."""
+    x = data = images(net, batch, (3, side, side), classes)
     for g, count in enumerate(groups, start=1):
-        at = net.use(f"{g}-", "convolution", at, times=count, filters=min(width * 2 ** (g - 1), width * 8))
-        at = net.pool(f"pool{g}", at, 2, 2)
-    net.note("classifier")
+        x = net.repeat(count, convolution, x, name=f"{g}-", filters=min(width * 2 ** (g - 1), width * 8))
+        x = net.pooling(x, pool="MAX", kernel=2, stride=2, name=f"pool{g}")
+    net.comment("classifier")
     for i in (6, 7):
-        at = net.relu(f"relu{i}", net.product(f"fc{i}", at, neurons, init=HE))
-        at = net.dropout(f"drop{i}", at, drop)
-    net.loss(net.product("fc8", at, classes))
+        x = net.relu(product(net, f"fc{i}", x, neurons, HE), name=f"relu{i}")
+        x = net.dropout(x, drop, name=f"drop{i}")
+    classifier(net, "fc8", x, data, classes)
     return net
+
+
+def convolution(net: netpart.NestedLayers, x: netpart.LayerHandle, filters: Value) -> netpart.LayerHandle:
+    """A convolution of 3 x 3 and ReLU."""
+    return net.relu(convolve(net, f"conv{HERE}", x, filters, 3, bias=True), name=f"relu{HERE}")

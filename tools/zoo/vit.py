@@ -2,56 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from functools import partial
 
-from tools.zoo.job import ZERO, Job, Net
-from tools.zoo.transformer import LAYERS, MIXED, Size, define_blocks, norm, positions
+import netpart
+from tools.zoo.job import ZERO, classifier, convolution, images, zoo_net
+from tools.zoo.transformer import LAYERS, MIXED, layer_norm, name_extents, positions, transformer
 
 
-def jobs() -> Iterator[Job]:
+def jobs() -> Iterator[netpart.Net]:
     """ViT-B/16 as published, and a small one under three cuts."""
     about = (
         "ViT-B/16 for images of 224 x 224, twelve transformer blocks over patches of 16 x 16. 86,567,656 "
         "parameters, 17.56 billion multiply-adds an image."
     )
-    published = Size(12, 197, 768, 12)
-    net = vit(published, 16, 224, 1000, 64)
-    yield Job("vit", "vit-b16", about, net, 1000, 0.0003, momentum=0)
-    small = Size(1, 17, 32, 8)
-    cuts: dict[str, tuple[str, Mapping[str, str]]] = {
+    base = vit(zoo_net("vit", "vit-b16", about, 1000, 0.0003, momentum=0), 12, (768, 12), 16, 224, 1000, 64)
+    yield base
+    cuts = {
         "": ("every layer cut on the batch", {}),
         "-layers": ("attention cut on its heads, the rest on neurons and on inputs", LAYERS),
         "-mixed": ("products cut on heads, neurons and inputs, what lies between them on the batch", MIXED),
     }
     for suffix, (wording, cut) in cuts.items():
         about = f"ViT made small, {wording}. One block over 16 patches. Learns within a minute."
-        made = vit(small, 8, 32, 10, 16, cut, base=net)
-        yield Job("vit", f"vit-b16-small{suffix}", about, made, 100, 0.002, momentum=0)
+        net = zoo_net("vit", f"vit-b16-small{suffix}", about, 100, 0.002, momentum=0, base=base)
+        vit(net, 1, (32, 8), 8, 32, 10, 16).cut(cut)
+        yield net
 
 
 def vit(
-    size: Size, patch: int, side: int, classes: int, batch: int, cuts: Mapping[str, str] | None = None,
-    base: Net | None = None,
-) -> Net:  # fmt: skip
-    """Patches of the image and a class token as a sequence; the class token is classified.
-
-    ``base`` is the net of vit-b16.conf, whose blocks this one uses; without it this is that net.
-    """
-    net = Net(cuts or {})
-    if base:
-        net.include("vit-b16.conf", base)
-    size.name_values(net)
-    if not base:
-        define_blocks(net, "GELU", "1e-6", causal=False)
-    at = net.data(batch, (3, side, side), classes)
-    net.note("patches become a sequence of vectors")
-    at = net.convolution("patches", at, "${width}", patch, stride=patch, bias=True)
-    at = net.layer("flat", "kReshape", at, conf=f"reshape_conf {{ shape: [${{width}}, {size.positions - 1}] }}")
-    at = net.layer("sequence", "kTranspose", at, conf="transpose_conf { axis: [2, 1] }")
-    at = positions(net, net.layer("token", "kClassToken", at, params=[ZERO]))
-    at = net.use("b", "transformer", at, times=size.blocks)
-    net.note("classifier of the class token")
-    at = norm(net, "norm", at, "1e-6")
-    at = net.layer("first", "kCrop", at, conf="crop_conf { shape: [1, ${width}] start: [0, 0] }")
-    net.loss(net.product("fc", at, classes))
+    net: netpart.Net, blocks: int, extents: tuple[int, int], patch: int, side: int, classes: int, batch: int
+) -> netpart.Net:
+    """Patches of the image and a class token as a sequence; the class token is classified."""
+    patches = (side // patch) ** 2
+    size = name_extents(net, patches + 1, *extents)
+    data = images(net, batch, (3, side, side), classes)
+    net.comment("patches become a sequence of vectors")
+    x = convolution(net, "patches", data, size.width, patch, patch, bias=True, pad=None)
+    x = net.transpose(net.reshape(x, [size.width, patches], name="flat"), [2, 1], name="sequence")
+    x = positions(net, net.class_token(x, name="token", params=[ZERO]))
+    block = partial(transformer, size=size, gelu="GELU", epsilon=1e-6, causal=False)
+    x = net.repeat(blocks, block, x, name="b")
+    net.comment("classifier of the class token")
+    x = net.crop(layer_norm(net, "norm", x, 1e-6), [1, size.width], [0, 0], name="first")
+    classifier(net, "fc", x, data, classes)
     return net

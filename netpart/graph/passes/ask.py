@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from netpart.graph.net import Net
+from netpart.graph.passes.complete_sums import CompleteSum, find_complete_sums
 from netpart.graph.passes.cover import RegionCover
 from netpart.progress import track_items
 from netpart.spec import Placement, Region
@@ -39,17 +40,19 @@ class ShardDemands:
 
     ``regions[node][output][shard]`` is the region that each shard holds of each output;
     ``demands[node][output][shard]`` lists the demands of its readers, in net order; ``feeds[node][shard][k]`` lists
-    what feeds input k.
+    what feeds input k. ``sums`` are the complete sums, by source, of which no demands are listed.
     """
 
     regions: list[list[list[Region]]] = field(default_factory=list)
     demands: list[list[list[list[Demand]]]] = field(default_factory=list)
     feeds: list[list[list[InputDemands]]] = field(default_factory=list)
+    sums: dict[int, CompleteSum] = field(default_factory=dict)
 
 
-def collect_demands(net: Net, placements: list[Placement], workers: int) -> ShardDemands:
-    """Collect the demands of every shard on the shards of its sources, in net order."""
-    answers = ShardDemands()
+def collect_demands(net: Net, placements: list[Placement], workers: int, compact: bool = False) -> ShardDemands:
+    """Collect the demands of every shard on the shards of its sources, in net order; with ``compact`` without those of
+    complete sums."""
+    answers = ShardDemands(sums=find_complete_sums(net, placements) if compact else {})
     covers: dict[tuple[int, int, int], RegionCover] = {}
     for node in track_items(net.nodes, f"{net.phase} net: needs of layer", len(net.nodes)):
         placement = placements[node.index]
@@ -65,7 +68,7 @@ def collect_demands(net: Net, placements: list[Placement], workers: int) -> Shar
             for k, need in enumerate(needs):
                 source = node.sources[k]
                 feeds.append([])
-                if need is None or any(lo >= hi for lo, hi in need):
+                if need is None or source.node in answers.sums or any(lo >= hi for lo, hi in need):
                     continue
                 # Equal placements are one object (``place_layers`` interns them), so layers with the same placement
                 # share a cover. The regions of output 0 depend on the placement alone; those of other outputs also on

@@ -12,7 +12,21 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SLICE, SPLIT, SUM, Graph, Part, PartInput
+from netpart.collectives.kinds import ALL_REDUCE
+from netpart.graph.graph import (
+    BRIDGE_DST,
+    BRIDGE_SRC,
+    CONCATE,
+    GIVE,
+    LAYER,
+    SLICE,
+    SPLIT,
+    SUM,
+    TAKE,
+    Graph,
+    Part,
+    PartInput,
+)
 from netpart.graph.net import Net, Node
 from netpart.graph.passes.ask import Demand, InputDemands, ShardDemands
 from netpart.graph.passes.live_parts import mark_live_parts
@@ -45,9 +59,13 @@ class GraphRewrite:
         self.names: set[str] = set()
         self.shards: list[list[Part]] = []
         self.targets: dict[tuple[int, int, int], str] = {}
+        self.places = 0
+        self.splits: dict[tuple[int, int], Part] = {}
 
-    def add(self, part: Part, feeds: list[PartInput]) -> Part:
-        part.index = len(self.graph.parts)
+    def add(self, part: Part, feeds: list[PartInput], places: int = 1) -> Part:
+        """Append ``part``, which stands for ``places`` parts of the order."""
+        part.index = self.places
+        self.places += places
         part.feeds = feeds
         self.graph.parts.append(part)
         return part
@@ -81,11 +99,13 @@ class GraphRewrite:
     def joined(self, node: Node, j: int, k: int, feeds: InputDemands) -> PartInput | None:
         """The single edge that feeds input ``k`` of shard ``j``, through a Concate or Sum if there are several."""
         edges = [PartInput(self.arrive(d), d.box, k, self.output_at(node, k, d), d.gradient) for _, d in feeds]
+        source = node.sources[k]
+        if source.node in self.answers.sums:
+            edges = self.taken_sum(node, j, source.node)
         if len(edges) <= 1:
             return edges[0] if edges else None
-        source = node.sources[k]
         kind = self.join_kind(node, k)
-        need = hull([d.box for _, d in feeds])
+        need = hull([edge.region for edge in edges])
         worker = self.graph.placements[node.index].shards[j].worker
         part = Part(kind, self.unique(self.gather_name(node, j, k, kind)), worker, source.node, need, source.output)
         for edge in edges:
@@ -127,8 +147,34 @@ class GraphRewrite:
             self.add(part, part.feeds)
         return part
 
+    def taken_sum(self, node: Node, j: int, source: int) -> list[PartInput]:
+        """What shard ``j`` adds up of a complete sum: its own worker's addend, and a Take for all others."""
+        found = self.answers.sums[source]
+        worker = self.graph.placements[node.index].shards[j].worker
+        take = self.sum_end(TAKE, source, worker)
+        self.add(take, [], found.bridges)
+        gradient = self.graph.net.carries_gradient(node, found.k)
+        return [PartInput(part, take.region, 0, 0, gradient) for part in (self.splits[source, worker], take)]
+
+    def give_addend(self, node: Node, part: Part) -> None:
+        """Give the addend ``part`` of a complete sum to all others: a Split, and a Give in place of its bridges."""
+        found = self.answers.sums[node.index]
+        gradient = self.graph.net.carries_gradient(self.graph.net.nodes[found.reader], found.k)
+        split = Part(SPLIT, self.unique(f"{SPLIT}-{part.name}"), part.worker, node.index, part.region)
+        self.splits[node.index, part.worker] = self.add(split, [PartInput(part, part.region, 0, 0, gradient)])
+        give = self.sum_end(GIVE, node.index, part.worker)
+        self.add(give, [PartInput(split, part.region, 0, 0, gradient)], found.bridges)
+
+    def sum_end(self, kind: str, source: int, worker: int) -> Part:
+        """The Give or Take of a worker for a complete sum."""
+        name = f"{ALL_REDUCE} {self.graph.net.nodes[source].layer.name}"
+        return Part(kind, name, worker, source, self.graph.placements[source].shards[0].region)
+
     def fan_out(self, node: Node) -> None:
         for j, part in enumerate(self.shards[node.index]):
+            if node.index in self.answers.sums:
+                self.give_addend(node, part)
+                continue
             for output, of_output in enumerate(self.answers.demands[node.index]):
                 self.send_output(node, part, output, self.answers.regions[node.index][output][j], of_output[j])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netpart.graph.graph import LAYER, Graph, Part
+from netpart.graph.graph import GIVE, LAYER, TAKE, Graph, Part
 from netpart.spec import Region
 
 
@@ -17,10 +17,19 @@ def mark_live_parts(graph: Graph) -> None:
     for replicas in members.values():
         for part in replicas:
             part.members = tuple(replicas) if len(replicas) > 1 else ()
+    taken: set[int] = set()
     # Readers come after their sources, so in reverse order ``part.live`` is final when its feeds are visited.
     for part in reversed(graph.parts):
         # A replica without a live reader still takes part in the all-reduce of its class, and then holds the gradient.
-        part.live = part.live or any(p.live for p in part.members)
+        part.live = part.live or any(p.live for p in part.members) or (part.kind == GIVE and part.node in taken)
+        if part.kind == TAKE and part.live:
+            taken.add(part.node)
         for feed in part.feeds:
             feed.gradient = feed.gradient and part.live
             feed.part.live = feed.part.live or feed.gradient
+
+
+def returns_whole_sums(graph: Graph) -> bool:
+    """True if the gradients of each complete sum return from all its members or from none."""
+    live: dict[int, bool] = {}
+    return all(live.setdefault(part.node, part.live) == part.live for part in graph.parts if part.kind == TAKE)

@@ -1,7 +1,8 @@
 """Pass: finds the bridges that together form a collective (all-gather, all-reduce, …) and marks them.
 
 It adds and removes no parts. The marks let a Program execute the collective as one exchange, the ledger count it as one
-and a drawing frame it. Bridges that match none of the ``patterns`` stay single bridges.
+and a drawing frame it. Bridges that match none of the ``patterns`` stay single bridges. A complete sum of a compact
+graph is an all-reduce already, and is only marked.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from netpart.collectives.kinds import ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER, SUMMING
-from netpart.graph.graph import BRIDGE_DST, CONCATE, SUM, Collective, Graph, Part
+from netpart.graph.graph import BRIDGE_DST, CONCATE, GIVE, SUM, TAKE, Collective, Graph, Part
 from netpart.graph.passes.patterns import Pattern, Readers, match_copy_pattern, match_sum_pattern
 from netpart.spec import RECORD, Region, size
 
@@ -18,13 +19,17 @@ def mark_collectives(graph: Graph) -> None:
     """Mark every collective of ``graph``, in the order of the parts."""
     arrivals: dict[tuple[int, int], list[Part]] = {}
     for part in graph.parts:
-        if part.kind == BRIDGE_DST:
+        if part.kind in (BRIDGE_DST, TAKE):
             arrivals.setdefault((part.node, part.output), []).append(part)
     several = {key: parts for key, parts in arrivals.items() if len(parts) > 1}
     if not several:
         return
     readers = _bridge_readers(graph)
+    gives = _find_gives(graph)
     for parts in several.values():
+        if parts[0].kind == TAKE:
+            graph.collectives.append(_mark_complete_sum(graph, gives[parts[0].node], parts, readers))
+            continue
         for group in _group_connected(parts):
             found = _recognise_collective(graph, group, readers)
             if found is not None:
@@ -36,9 +41,25 @@ def _bridge_readers(graph: Graph) -> Readers:
     readers: Readers = {}
     for part in graph.parts:
         for feed in part.feeds:
-            if feed.part.kind == BRIDGE_DST:
+            if feed.part.kind in (BRIDGE_DST, TAKE):
                 readers.setdefault(feed.part.index, []).append(part)
     return readers
+
+
+def _find_gives(graph: Graph) -> dict[int, list[Part]]:
+    """The Gives of each complete sum, by its node."""
+    found: dict[int, list[Part]] = {}
+    for part in graph.parts:
+        if part.kind == GIVE:
+            found.setdefault(part.node, []).append(part)
+    return found
+
+
+def _mark_complete_sum(graph: Graph, gives: list[Part], takes: list[Part], readers: Readers) -> Collective:
+    """The all-reduce of a complete sum, marked on its parts."""
+    members = tuple(sorted(part.worker for part in gives))
+    sums = [reader for take in takes for reader in readers[take.index]]
+    return _mark_collective(graph, gives, takes, sums, takes[0].live, ALL_REDUCE, members, (), takes[0].region)
 
 
 def _group_connected(parts: list[Part]) -> list[list[Part]]:
@@ -90,7 +111,10 @@ def _recognise_collective(graph: Graph, arrivals: list[Part], readers: Readers) 
     addends = len(graph.placements[arrivals[0].node].terms) > 1
     regions = {worker: graph.held_region(outlet, arrivals[0].output) for worker, outlet in sorted(outlets.items())}
     shape = match_sum_pattern(pairs, regions, readers) if addends else match_copy_pattern(pairs, regions, readers)
-    return None if shape is None else _mark_collective(graph, arrivals, readers, *shape)
+    if shape is None:
+        return None
+    sums = [r for a in arrivals for r in readers.get(a.index, []) if r.kind == SUM] if shape[0] in SUMMING else []
+    return _mark_collective(graph, senders, arrivals, sums, arrivals[0].feeds[0].gradient, *shape)
 
 
 def _distinct_readers(arrivals: list[Part], readers: Readers) -> Iterable[Part]:
@@ -109,18 +133,18 @@ def _is_plain_bridge(arrival: Part) -> bool:
     return len(sender.feeds) == 1 and arrival.region == sender.region == sender.feeds[0].region
 
 
-def _mark_collective(graph: Graph, arrivals: list[Part], readers: Readers, *pattern: *Pattern) -> Collective:
-    """Make the Collective and set it on its parts: the bridges, and the Sums whose addends all come from it."""
+def _mark_collective(
+    graph: Graph, sent: list[Part], arrivals: list[Part], sums: list[Part], back: bool, *pattern: *Pattern
+) -> Collective:
+    """Make the Collective and set it on its parts: the bridges, and the Sums whose addends all come from it. ``back``:
+    the gradient returns."""
     kind, members, blocks, region = pattern
-    sent = [_sending_half(a) for a in arrivals]
     first = min(p.index for p in sent)
     last = max(a.index for a in arrivals)
-    sums = [r for a in arrivals for r in readers.get(a.index, []) if r.kind == SUM] if kind in SUMMING else []
     # A Sum of a reduction is executed by the exchange itself, so the collective lasts until its last Sum.
     last = max([last, *(s.index for s in sums)])
     layer = graph.net.nodes[sent[0].node].layer
     name = layer.name + (f".{layer.output_names[sent[0].output]}" if sent[0].output else "")
-    back = arrivals[0].feeds[0].gradient
     dtype = graph.net.element(sent[0].node, sent[0].output)
     count = _collective_elements(kind, len(members), region, arrivals)
     found = Collective(kind, name, dtype, members, blocks, region, back, first, last, count)

@@ -40,9 +40,10 @@ class PlacedNet:
     plan: GradientPlan
 
 
-def plan_totals(net: Net, placements: list[Placement], workers: int) -> PlacedNet:
-    """Collect demands and plan gradients of ``net``, with a total after every layer where that sends fewer elements."""
-    direct = _plan_placed_net(net, placements, workers)
+def plan_totals(net: Net, placements: list[Placement], workers: int, compact: bool = False) -> PlacedNet:
+    """Collect demands and plan gradients of ``net``, with a total after every layer where that sends fewer elements.
+    ``compact`` as in ``collect_demands``."""
+    direct = _plan_placed_net(net, placements, workers, compact)
     able = [
         node.index
         for node in net.nodes
@@ -52,7 +53,7 @@ def plan_totals(net: Net, placements: list[Placement], workers: int) -> PlacedNe
     if not able:
         return direct
     # One trial with all candidates, then one plan with those that pay. Two plans are made, not one for each subset.
-    trial = _plan_placed_net(*_insert_placed_totals(net, placements, able), workers)
+    trial = _plan_placed_net(*_insert_placed_totals(net, placements, able), workers, compact)
     better = [
         index
         for index in able
@@ -60,12 +61,12 @@ def plan_totals(net: Net, placements: list[Placement], workers: int) -> PlacedNe
     ]
     if len(better) == len(able):
         return trial
-    return _plan_placed_net(*_insert_placed_totals(net, placements, better), workers) if better else direct
+    return _plan_placed_net(*_insert_placed_totals(net, placements, better), workers, compact) if better else direct
 
 
-def _plan_placed_net(net: Net, placements: list[Placement], workers: int) -> PlacedNet:
+def _plan_placed_net(net: Net, placements: list[Placement], workers: int, compact: bool) -> PlacedNet:
     """Collect the demands of ``net`` and plan its gradients."""
-    answers = collect_demands(net, placements, workers)
+    answers = collect_demands(net, placements, workers, compact)
     return PlacedNet(net, placements, answers, plan_gradients(net, placements, answers))
 
 
@@ -96,7 +97,9 @@ def _crossing_elements(found: PlacedNet, index: int) -> int:
 
 def _all_reduced_transfers(found: PlacedNet, index: int) -> bool:
     """True if the addends of a node are all-reduced as they are."""
-    return _is_all_reduce(found.placements[index], list(_crossing_transfers(found, index)))
+    return index in found.answers.sums or _is_all_reduce(
+        found.placements[index], list(_crossing_transfers(found, index))
+    )
 
 
 CrossingTransfer = tuple[int, int, Region, bool]

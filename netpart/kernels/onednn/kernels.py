@@ -15,6 +15,7 @@ from netpart.kernels.onednn.normalisation import Normalisation
 from netpart.kernels.onednn.pooling import Pooling
 from netpart.kernels.onednn.products import InnerProduct, Matmul
 from netpart.kernels.onednn.softmax import Softmax
+from netpart.kernels.onednn.updates import Updates
 
 NARROW = (
     "activation", "attention", "batch_norm", "convolution", "copy", "inner_product", "lrn", "matmul", "moment_norm",
@@ -36,6 +37,7 @@ class Kernels(
     Attention,
     Activation,
     Softmax,
+    Updates,
     reference.Kernels,
 ):
     """Kernels for arrays of any strides; float32 tensors with space are fastest in channels-last order."""

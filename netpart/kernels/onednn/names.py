@@ -117,6 +117,8 @@ class Arg(IntEnum):
     DIFF_SCALE = 255
     DIFF_SHIFT = 256
     MULTIPLE_SRC = 1024
+    SCALES = 4096
+    """Added to the number of an argument, this is the number of its scale."""
     POST_OP = 32768
     """Post-operation i, counted from 0, has (1 + i) times this number; its other operand has SRC_1 added."""
 

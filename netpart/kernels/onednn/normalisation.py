@@ -5,12 +5,13 @@ from __future__ import annotations
 from netpart.kernels import normalisation as reference
 from netpart.kernels.arguments import NormaliseArguments
 from netpart.kernels.bfloat16 import is_bfloat16
+from netpart.kernels.combine import stretched_axes
 from netpart.kernels.onednn.calls import Args, Calls, OneDnnVerbs
 from netpart.kernels.onednn.library import OneDnnRefused
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc
 from netpart.kernels.onednn.names import Arg, PropKind
-from netpart.kernels.onednn.narrow_norm import NarrowNorm
 from netpart.kernels.onednn.primitive import PrimitiveDesc
+from netpart.kernels.onednn.row_norm import RowNorm
 from netpart.kernels.onednn.widening import widened_op
 from netpart.kernels.op import Array, Box, Op
 
@@ -24,8 +25,8 @@ class Normalisation(reference.Normalisation, OneDnnVerbs):
         rstd = a.rstd
 
         def describe(calls: Calls) -> None:
-            if is_bfloat16(a.x):
-                return NarrowNorm(calls, a.x.shape, a.own, a.blocks, a.centred, a.w, a.b).normalise(a)
+            if is_bfloat16(a.x) or _spans_blocks(a.x, a.blocks, a.w, a.b):
+                return RowNorm(calls, a.unit, a.own, a.blocks, a.centred, a.w, a.b).normalise(a)
             source = _block_rows(a.x, a.y, a.blocks, a.centred)
             unit_bn = _block_rows(a.unit, a.y, a.blocks, a.centred)
             mean = calls.temporary(MemoryDesc.strided((a.blocks,), (1,)))
@@ -54,8 +55,8 @@ class Normalisation(reference.Normalisation, OneDnnVerbs):
             return widened_op(super().normalise_gradient, (unit, rstd, w, dy, dx, own, centred, add))
 
         def describe(calls: Calls) -> None:
-            if is_bfloat16(dy):
-                return NarrowNorm(calls, unit.shape, own, blocks, centred, w).gradient(unit, rstd, w, dy, dx)
+            if is_bfloat16(dy) or _spans_blocks(unit, blocks, w):
+                return RowNorm(calls, unit, own, blocks, centred, w).gradient(unit, rstd, w, dy, dx)
             source = _block_rows(unit, dy, blocks, centred)
             target = _block_rows(dx, dy, blocks, centred)
             # What is normalised already has mean 0 and variance 1.
@@ -73,17 +74,23 @@ class Normalisation(reference.Normalisation, OneDnnVerbs):
         return self.attempt(describe, super().normalise_gradient, *args)
 
     def normalise_parameters(self, unit: Array, dy: Array, dw: Array | None, db: Array | None, own: Box) -> Op:
-        """Overwrite dw = Σ dy · unit and db = Σ dy; the reference does it, except in bfloat16."""
+        """Overwrite dw = Σ dy · unit and db = Σ dy, if they have a number for each element of a block."""
         args = unit, dy, dw, db, own
-        if not is_bfloat16(dy):
-            return super().normalise_parameters(*args)
         last = next((d for d in (dw, db) if d is not None), dy)
+        blocks = dy.size // max(1, last.size)
+        axes = stretched_axes(last, dy)
+        if not is_bfloat16(dy) and axes != tuple(range(len(axes))):
+            return super().normalise_parameters(*args)
 
         def describe(calls: Calls) -> None:
-            blocks = dy.size // max(1, last.size)
-            NarrowNorm(calls, unit.shape, own, blocks, True, dw, db).parameters(unit, dy, dw, db)
+            RowNorm(calls, unit, own, blocks, True, dw, db).parameters(unit, dy, dw, db)
 
         return self.attempt(describe, super().normalise_parameters, *args)
+
+
+def _spans_blocks(x: Array, blocks: int, *affine: Array | None) -> bool:
+    """True if each scale and shift in ``affine`` has a number for each element of a block of ``x``."""
+    return all(a is None or a.size * blocks == x.size for a in affine)
 
 
 def _block_rows(x: Array, y: Array, blocks: int, centred: bool) -> DnnlMemory:

@@ -36,12 +36,23 @@ class Attributes(HandleOwner):
         """Append y = algorithm(y, other); other is the argument POST_OP * (1 + index in the list) | SRC_1."""
         return self._append("binary", algorithm, other.handle)
 
+    def scales(self, *args: Arg) -> Attributes:
+        """Multiply each of ``args`` by a number that a run reads from its argument ``scale_argument``."""
+        for arg in args:
+            load_onednn().call("dnnl_primitive_attr_set_scales_mask", self.handle, int(arg), 0)
+        return self
+
     def _append(self, kind: str, *args: Any) -> Attributes:
         lib = load_onednn()
         lib.call(f"dnnl_post_ops_append_{kind}", self.post.handle, *args)
         # Set again after each: the attributes hold a copy of the list.
         lib.call("dnnl_primitive_attr_set_post_ops", self.handle, self.post.handle)
         return self
+
+
+def scale_argument(arg: Arg) -> int:
+    """The number of the argument that scales ``arg``."""
+    return int(Arg.SCALES) | int(arg)
 
 
 class PrimitiveDesc(HandleOwner):

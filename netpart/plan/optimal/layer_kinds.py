@@ -23,8 +23,10 @@ def planned_layer_kind(net: Net, node: Node, rate: float, shared: Container[Para
     conf.ClearField("srclayers")
     for param in conf.param:
         param.ClearField("name")
+    elements = tuple(net.element(node.index, output) for output in range(len(node.layer.outputs)))
     return (
         type(node.layer), conf.SerializePartialToString(deterministic=True), node.layer.inputs, node.layer.outputs,
+        elements,
         net.trained[node.index], tuple(net.carries_gradient(node, k) for k in range(len(node.sources))),
         tuple((p.owner == node.index, p in shared) for p in node.params),
         node.layer.needs(node.layer.output.whole), rate,

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
-from typing import Any
 
 import numpy as np
 
 from netpart.plan.optimal.choice_arrays import Array
 from netpart.plan.optimal.layer_stages import LayerStage
 from netpart.plan.optimal.price_setting import PriceSetting
+from netpart.plan.price.cost import layer_held_bytes
 from netpart.program.buffers import item_size
-from netpart.spec import FLOAT, Region, Shape, extent, size
+from netpart.spec import BFLOAT16, Region, size
 
 
 def layer_memory(stages: Sequence[LayerStage], trained: bool, workers: int, setting: PriceSetting) -> Array:
@@ -23,8 +22,9 @@ def layer_memory(stages: Sequence[LayerStage], trained: bool, workers: int, sett
             found[shard.worker] += _activation_bytes(stage, shard.region, trained, setting)
         for i, spec in enumerate(stage.layer.params):
             arrays = 2 + setting.slots if trained else 1
+            nbytes = setting.width * arrays + _factor_width(stage, spec.factor, setting)
             for box, holders, _ in stage.holders(i, spec):
-                found[list(holders)] += size(box) * setting.width * arrays
+                found[list(holders)] += size(box) * nbytes
     return found
 
 
@@ -39,11 +39,13 @@ def recomputable_memory(stages: Sequence[LayerStage], workers: int, setting: Pri
 
 def _activation_bytes(stage: LayerStage, region: Region, gradient: bool, setting: PriceSetting) -> float:
     """Bytes of the outputs of a shard, of what its backward pass needs, and with ``gradient`` of their gradient."""
-    layer = stage.layer
-    held: list[tuple[Shape, Any]] = [
-        (extent(box), spec.dtype) for box, spec in zip(layer.outputs_of(region), layer.outputs, strict=True)
-    ]
-    held += layer.aux(setting.kernels, region)
-    if gradient and not layer.is_loss:
-        held.append((extent(region), FLOAT))
-    return float(sum(prod(shape) * item_size(dtype, setting.width) for shape, dtype in held))
+    elements = [stage.element(output) for output in range(len(stage.layer.outputs))]
+    return float(layer_held_bytes(stage.layer, region, elements, gradient, setting.width, setting.kernels))
+
+
+def _factor_width(stage: LayerStage, factor: bool, setting: PriceSetting) -> int:
+    """Bytes of an element of the copies that a layer in bfloat16 reads in place of a ``factor`` of products: one in
+    bfloat16, and one in float32 for kernels that have no bfloat16."""
+    if not factor or stage.element() != BFLOAT16:
+        return 0
+    return item_size(BFLOAT16, setting.width) + setting.width * (not stage.layer.takes_bfloat16(setting.kernels))

@@ -16,7 +16,7 @@ from netpart.plan.optimal.layer_memory import layer_memory, recomputable_memory
 from netpart.plan.optimal.layer_stages import LayerStage, choice_stages
 from netpart.plan.optimal.parameter_prices import ParameterPrice, price_parameters
 from netpart.plan.optimal.price_setting import PriceSetting
-from netpart.spec import Region
+from netpart.spec import BFLOAT16, Region
 
 NOTHING = ParameterPrice(0.0, 0.0, 0.0, 0.0)
 """The price of parameters that do not learn."""
@@ -62,6 +62,7 @@ class _LayerPricer:
         node = arrays.node
         self.net, self.arrays, self.setting = net, arrays, setting
         self.trained = net.trained[node.index]
+        self.narrow = net.element(node.index) == BFLOAT16
         self.wanted = [net.carries_gradient(node, k) for k in range(len(node.sources))]
         self.owned = {p.spec.key for p in node.params if p not in shared}
         self.costs: dict[tuple[int, Region, Region | None], tuple[float, float]] = {}
@@ -71,7 +72,7 @@ class _LayerPricer:
     def price_choice(self, c: int) -> tuple[float, float, float, float, float, float, Array, Array, float]:
         """Forward, backward, sums, calls of the sums, updates, bytes sent; of each worker its memory and what
         recomputation frees of it; forward once more."""
-        stages = list(choice_stages(self.arrays, c))
+        stages = list(choice_stages(self.arrays, c, self.narrow))
         forward, backward = self.busiest_seconds(stages)
         inside = inner_exchanges(self.net, self.arrays, c, self.setting.pricer)
         of = price_parameters(stages, self.owned, self.setting) if self.trained else NOTHING

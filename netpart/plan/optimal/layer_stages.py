@@ -8,15 +8,22 @@ from dataclasses import dataclass
 from netpart.graph.passes.expand import inner_placement
 from netpart.layers.layer import Layer, ParamSpec
 from netpart.plan.optimal.choice_arrays import ChoiceArrays
-from netpart.spec import Placement, Region
+from netpart.spec import BFLOAT16, FLOAT, Placement, Region
 
 
 @dataclass(frozen=True)
 class LayerStage:
-    """One of the layers that compute a choice, with its placement: inner layers of expansions, then the layer."""
+    """One of the layers that compute a choice, with its placement: inner layers of expansions, then the layer.
+    ``narrow``: its numbers are stored in bfloat16, if they may be rounded."""
 
     layer: Layer
     placement: Placement
+    narrow: bool = False
+
+    def element(self, output: int = 0) -> str:
+        """The kind of element as which an output is stored, as ``Net.element`` has it."""
+        dtype = self.layer.outputs[output].dtype
+        return BFLOAT16 if dtype == FLOAT and self.narrow and self.layer.may_be_rounded else dtype
 
     def holders(self, i: int, spec: ParamSpec) -> Iterator[tuple[Region, tuple[int, ...], bool]]:
         """The regions of parameter ``i`` that parts need: the workers that hold each, and True if each of these
@@ -31,9 +38,9 @@ class LayerStage:
             yield box, tuple(sorted(workers)), whole
 
 
-def choice_stages(arrays: ChoiceArrays, c: int) -> Iterator[LayerStage]:
-    """The layers that compute choice ``c``, in the order in which they do."""
+def choice_stages(arrays: ChoiceArrays, c: int, narrow: bool = False) -> Iterator[LayerStage]:
+    """The layers that compute choice ``c``, in the order in which they do; ``narrow`` as in ``LayerStage``."""
     placement = arrays.placements[c]
     for expansion in arrays.expansions[c]:
-        yield LayerStage(expansion.inner, inner_placement(placement, expansion))
-    yield LayerStage(arrays.layer_of(c), placement)
+        yield LayerStage(expansion.inner, inner_placement(placement, expansion), narrow)
+    yield LayerStage(arrays.layer_of(c), placement, narrow)

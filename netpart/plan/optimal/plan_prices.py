@@ -78,7 +78,9 @@ class PricedJob:
         """The training net cut by ``choices``."""
         scheme = scheme_from_choices(choices)
         workers = len(self.devices)
-        return partition_job(self.job, workers, self.folder, ("train",), placer=lambda net: scheme(net, workers))
+        return partition_job(
+            self.job, workers, self.folder, ("train",), placer=lambda net: scheme(net, workers), compact=True
+        )
 
     def predicted_seconds(self, partition: Partition) -> float:
         """The seconds of a step by ``predict_step``."""
@@ -93,7 +95,7 @@ def output_transfers(partition: Partition, net: Net, devices: Devices) -> dict[O
     flows: dict[OutputKey, tuple[list[LedgerFlow], list[LedgerFlow]]] = defaultdict(lambda: ([], []))
     for entry in compute_ledger(partition).flows:
         if entry.channel.micro == 0 and entry.channel.way in (Way.FORWARD, Way.BACKWARD, Way.REDUCE):
-            part = graph.parts[entry.channel.edge]
+            part = graph.part_at(entry.channel.edge)
             flows[part.node, part.output][entry.channel.way != Way.FORWARD].append(entry)
     found: dict[OutputKey, tuple[float, float]] = defaultdict(lambda: (0.0, 0.0))
     for (number, output), ways in flows.items():

@@ -48,8 +48,7 @@ class ReadOutput:
     def dtype(self) -> str:
         """The kind of its elements. Inner layers, which are not in the net, make statistics and figures."""
         layer, index = self.source.node.layer, self.source.node.index
-        inner = layer.exact or not layer.has_gradient
-        known = layer.outputs[self.output].dtype if inner else self.element
+        known = self.element if layer.may_be_rounded else layer.outputs[self.output].dtype
         return known or self.net.element(index, self.output)
 
 

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
-from typing import Any
 
-from netpart.graph.graph import BRIDGE_DST, CONCATE, LAYER, SUM, Graph, Part
+from netpart.graph.graph import BRIDGE_DST, CONCATE, LAYER, SUM, TAKE, Graph, Part
 from netpart.graph.holdings import Holding
 from netpart.graph.partition import Partition
 from netpart.kernels.reference import Kernels
+from netpart.layers.layer import Layer
 from netpart.layers.part import Cost
 from netpart.plan.price.ledger import LedgerFlow
 from netpart.program.buffers import item_size
 from netpart.program.instructions import Channel, Way
 from netpart.proto.element import float_size
-from netpart.spec import BFLOAT16, TENSOR, Shape, extent, size
+from netpart.spec import BFLOAT16, TENSOR, Region, extent, size
 
 
 def partition_itemsize(partition: Partition) -> int:
@@ -57,7 +57,7 @@ def share_channel_bytes(partition: Partition, bytes_of: Mapping[Channel, int]) -
             found[next(owners[p.name] for p in partition.parameters if p.name in partition.trained)] += nbytes
         else:
             graph = partition.phases["train"][channel.micro].graph
-            found[graph.net.nodes[graph.parts[channel.edge].node].name] += nbytes
+            found[graph.net.nodes[graph.part_at(channel.edge).node].name] += nbytes
     for b, nbytes in buckets.items():
         bucket = partition.buckets[b]
         for cell in bucket.cells:
@@ -85,17 +85,25 @@ def held_bytes(graph: Graph, part: Part, itemsize: int, kernels: type[Kernels] =
     Helpers that only forward a tensor keep nothing.
     """
     layer = graph.net.nodes[part.node].layer
-    if part.kind not in (LAYER, BRIDGE_DST, CONCATE, SUM):
+    if part.kind not in (LAYER, BRIDGE_DST, TAKE, CONCATE, SUM):
         return 0
-    element = graph.net.element(part.node, part.output)
-    held: list[tuple[Shape, Any]] = [(extent(part.region), element)]
     if part.kind == LAYER:
-        regions = enumerate(layer.outputs_of(part.region))
-        held = [(extent(region), graph.net.element(part.node, output)) for output, region in regions]
-        narrow = element == BFLOAT16 and layer.takes_bfloat16(kernels)
-        kept = layer.aux(kernels, part.region)
-        held += [(shape, BFLOAT16 if dtype == TENSOR and narrow else dtype) for shape, dtype in kept]
+        elements = [graph.net.element(part.node, output) for output in range(len(layer.outputs))]
+        return layer_held_bytes(layer, part.region, elements, part.live, itemsize, kernels)
+    element = graph.net.element(part.node, part.output)
+    copies = 1 + (part.live and not layer.is_loss)
+    return part.arrivals * copies * size(part.region) * item_size(element, itemsize)
+
+
+def layer_held_bytes(
+    layer: Layer, region: Region, elements: Sequence[str], gradient: bool, itemsize: int, kernels: type[Kernels]
+) -> int:
+    """Bytes that the part of ``layer`` for ``region`` keeps: its outputs, stored as ``elements``, what forward by
+    ``kernels`` keeps for backward, and with ``gradient`` the gradient of its output."""
+    held = [(extent(box), element) for box, element in zip(layer.outputs_of(region), elements, strict=True)]
+    narrow = elements[0] == BFLOAT16 and layer.takes_bfloat16(kernels)
+    held += [(shape, BFLOAT16 if dtype == TENSOR and narrow else dtype) for shape, dtype in layer.aux(kernels, region)]
     # A loss is the start of backward, so no gradient of its output is stored.
-    if part.live and not layer.is_loss:
-        held.append((extent(part.region), element))
+    if gradient and not layer.is_loss:
+        held.append((extent(region), elements[0]))
     return sum(prod(shape) * item_size(dtype, itemsize) for shape, dtype in held)

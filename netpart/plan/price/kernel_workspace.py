@@ -58,7 +58,7 @@ def _memory_order(program: WorkerProgram, forward: Forward) -> Order:
 def _call_bytes(phase: Program, call: Forward | Backward, order: Order, kernels: Kernels) -> int:
     """The scratch of one call."""
     graph = phase.micros[call.micro].graph
-    part = graph.parts[call.part]
+    part = graph.part_at(call.part)
     layer = graph.net.nodes[part.node].layer
     back = call if isinstance(call, Backward) else None
     wanted = () if back is None else tuple(view is not None for view in back.dx)

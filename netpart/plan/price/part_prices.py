@@ -228,7 +228,10 @@ class TimedPrices:
     def summed_seconds(self, part: Part) -> float:
         """Seconds of the sums that make the inputs of a part: each addend is read, and the sum read and written."""
         summed = sum(
-            size(feed.region) for helper in part.feeds if helper.part.kind == SUM for feed in helper.part.feeds
+            size(feed.region) * feed.part.arrivals
+            for helper in part.feeds
+            if helper.part.kind == SUM
+            for feed in helper.part.feeds
         )
         return summed * 2 * ITEM / self.figures.streaming
 

@@ -141,7 +141,7 @@ def _transfers_by_layer(graph: Graph, flows: Sequence[LedgerFlow], devices: Devi
     """The transfer of each layer that sends anything."""
     found: dict[int, list[LedgerFlow]] = defaultdict(list)
     for flow in flows:
-        found[graph.parts[flow.channel.edge].node].append(flow)
+        found[graph.part_at(flow.channel.edge).node].append(flow)
     return {node: _time_transfer(of_node, devices) for node, of_node in found.items()}
 
 

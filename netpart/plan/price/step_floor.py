@@ -144,8 +144,10 @@ class FloorModel:
         """The least transfer of each layer's output to the watched workers. With ``returns``, that of its gradient:
         each of them sends as many bytes as it received, and is busy meanwhile."""
         nbytes: dict[int, Counter[int]] = defaultdict(Counter)
+        tensors = {(node, output) for node, output, _ in self.missing_bytes}
+        counted = {tensor for tensor in tensors if not returns or self.returns_gradient(*tensor)}
         for (node, output, worker), missing in self.missing_bytes.items():
-            if not returns or self.returns_gradient(node, output):
+            if (node, output) in counted:
                 nbytes[node][worker] += missing
         return {node: self.layer_transfer(of_node, returns) for node, of_node in nbytes.items()}
 
@@ -159,10 +161,18 @@ class FloorModel:
 
     def returns_gradient(self, node: int, output: int) -> bool:
         """True if all readers of an output return its gradient; where some are replicas, few of these do."""
-        reading = [n for n in self.net.nodes if Source(node, output) in n.sources]
-        alone = all(self.placements[n].has_no_replicas for n in (node, *(reader.index for reader in reading)))
-        back = (self.net.carries_gradient(n, k) for n in reading for k, s in enumerate(n.sources) if s.node == node)
-        return alone and all(back)
+        reading = self.readers[Source(node, output)]
+        alone = all(self.placements[n].has_no_replicas for n in (node, *(reader.index for reader, _ in reading)))
+        return alone and all(self.net.carries_gradient(reader, k) for reader, k in reading)
+
+    @cached_property
+    def readers(self) -> dict[Source, list[tuple[Node, int]]]:
+        """The nodes that read each output, and by which of their inputs."""
+        found: dict[Source, list[tuple[Node, int]]] = defaultdict(list)
+        for node in self.net.nodes:
+            for k, source in enumerate(node.sources):
+                found[source].append((node, k))
+        return found
 
     @cached_property
     def missing_bytes(self) -> dict[tuple[int, int, int], int]:

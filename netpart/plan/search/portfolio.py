@@ -154,7 +154,9 @@ class Portfolio:
         """The proposals of all planners, and the job as it is written if that sets a cut."""
         net = self.written.proto.neuralnet
         if net.scheme or net.user_scheme or any(is_cut_by_user(layer) for layer in net.layer):
-            cut = partial(partition_by_scheme, self.written.proto, len(self.task.devices), self.written.folder)
+            cut = partial(
+                partition_by_scheme, self.written.proto, len(self.task.devices), self.written.folder, compact=True
+            )
             yield self.fitted(self.price_cut(AS_WRITTEN, self.written, cut))
         planners = dict(PLANNERS.items())
         found = {
@@ -304,7 +306,7 @@ class Portfolio:
     def laid_out(self, name: str, scheme: Scheme, micro_batches: int) -> Proposal:
         """Cut the job by ``scheme`` with this number of micro-batches."""
         job = with_micro_batches(self.job, micro_batches, self.job.proto.neuralnet.recompute)
-        cut = partial(partition_by_callable, scheme, job.proto, len(self.task.devices), job.folder)
+        cut = partial(partition_by_callable, scheme, job.proto, len(self.task.devices), job.folder, compact=True)
         return self.price_cut(name, job, cut)
 
     def price_cut(self, name: str, job: Job, cut: Callable[[], Partition]) -> Proposal:

@@ -113,7 +113,7 @@ def _crossing_bytes(partition: Partition) -> tuple[Counter[str], Counter[str]]:
     found = {Way.FORWARD: Counter[str](), Way.BACKWARD: Counter[str]()}
     for entry in compute_ledger(partition).flows:
         if entry.channel.way in found:
-            part = partition.phases["train"][entry.channel.micro].graph.parts[entry.channel.edge]
+            part = partition.phases["train"][entry.channel.micro].graph.part_at(entry.channel.edge)
             name = _collective_sentence(part.collective) if part.collective else part.name
             found[entry.channel.way][name] += entry.nbytes
     return found[Way.FORWARD], found[Way.BACKWARD]

@@ -18,7 +18,16 @@ from netpart.graph.partition import MicroBatch
 from netpart.layers.layer import Layer, MemoryReuse
 from netpart.program.arena import owning_buffer
 from netpart.program.buffers import ARENA, Buffer, Order, View, inverse_axes, move_axes, same_layout
-from netpart.program.instructions import Accumulate, AddSquares, Backward, Copy, Forward, Instruction, Send
+from netpart.program.instructions import (
+    Accumulate,
+    AddSquares,
+    Backward,
+    Copy,
+    Forward,
+    Instruction,
+    Send,
+    Update,
+)
 from netpart.spec import whole_region
 
 PartLayers = Mapping[tuple[int, int], Layer]
@@ -152,6 +161,8 @@ def read_only_views(instruction: Instruction) -> Iterator[View]:
         yield from (v for v in (*instruction.dy, *instruction.x, *instruction.reads) if v is not None)
     elif isinstance(instruction, Copy | Accumulate | Send | AddSquares):
         yield instruction.source
+    elif isinstance(instruction, Update):
+        yield from instruction.gradients
 
 
 def overwritten_views(instruction: Instruction) -> Iterator[View]:

@@ -12,18 +12,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from netpart.program.arena import owning_buffer
-from netpart.program.buffers import Buffer, View
+from netpart.program.buffers import Buffer
 from netpart.program.instructions import Channel, CollectiveStart, CollectiveWait, Instruction, Update, Way
 
 
-def overlap_updates(
-    buffers: Sequence[Buffer], instructions: Sequence[Instruction], read: Sequence[Sequence[View]]
-) -> list[Instruction]:
+def overlap_updates(buffers: Sequence[Buffer], instructions: Sequence[Instruction]) -> list[Instruction]:
     """``instructions`` in which each Update between the halves of an all-reduce, and the start of its second half, are
     moved into the ``then`` of the first half.
 
-    ``read`` as in ``update_early``. An update stays where it is if something else touches what it reads in between, or
-    if it needs the norm of all gradients.
+    An update stays where it is if something else touches its value or gradients in between, or if it needs the norm of
+    all gradients.
     """
     found: dict[int, Instruction] = dict(enumerate(instructions))
     last: dict[int, int] = {}
@@ -32,7 +30,7 @@ def overlap_updates(
         then = _following_update(instructions, at)
         if isinstance(wait, CollectiveWait) and then is not None:
             start = number[id(wait.start)]
-            if all(last.get(owning_buffer(buffers, view.buffer), -1) <= start for view in read[then[0].holding]):
+            if all(last.get(owning_buffer(buffers, view.buffer), -1) <= start for view in then[0].views):
                 found[start] = first = replace(wait.start, then=then)
                 found[at] = CollectiveWait(first)  # the wait holds its start, which has changed
                 del found[at + 1], found[at + 2]

@@ -10,27 +10,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from netpart.program.arena import owning_buffer
-from netpart.program.buffers import Buffer, View
+from netpart.program.buffers import Buffer
 from netpart.program.instructions import CollectiveStart, Instruction, Send, Update
 
 
-def update_early(
-    buffers: Sequence[Buffer], instructions: Sequence[Instruction], read: Sequence[Sequence[View]]
-) -> list[Instruction]:
-    """``instructions``, with each Update directly after the last instruction before it that touches what it reads.
-
-    ``read[h]`` are the views that the update of holding h reads: its values and gradients. An update that needs the
-    norm of all gradients stays where it is.
-    """
+def update_early(buffers: Sequence[Buffer], instructions: Sequence[Instruction]) -> list[Instruction]:
+    """``instructions``, with each Update directly after the last instruction before it that touches its value or
+    gradients. An update that needs the norm of all gradients stays where it is."""
     last: dict[int, int] = {}
     places = []
     for at, instruction in enumerate(instructions):
         if isinstance(instruction, Update) and instruction.norm is None:
-            touched = max(last.get(owning_buffer(buffers, view.buffer), -1) for view in read[instruction.holding])
+            touched = max(last.get(owning_buffer(buffers, view.buffer), -1) for view in instruction.views)
             places.append(_last_following_send(instructions, touched))
         else:
             places.append(at)
-        last.update({owning_buffer(buffers, view.buffer): at for view in instruction.views})
+        last.update({owning_buffer(buffers, view.buffer): places[at] for view in instruction.views})
     # Sorting is stable: an update follows the instruction whose index it has, which comes first in the list.
     return [instructions[at] for at in sorted(range(len(places)), key=places.__getitem__)]
 

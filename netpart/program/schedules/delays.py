@@ -17,13 +17,12 @@ earlier. A buffer needs one copy for each mini-batch that is between the first a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import chain
 
 from netpart.choices import DELAYED
 from netpart.graph.partition import Partition
 from netpart.program.arena import owning_buffer
-from netpart.program.buffers import Buffer, View
-from netpart.program.instructions import Instruction, Update
+from netpart.program.buffers import Buffer
+from netpart.program.instructions import Instruction
 from netpart.program.schedules.schedule import schedule_order
 from netpart.program.schedules.stages import StageGraph, TeamStage
 
@@ -70,20 +69,17 @@ def align_delays(delays: dict[str, int], together: Sequence[Collection[str]]) ->
 
 
 def count_buffer_copies(
-    buffers: Sequence[Buffer], instructions: Sequence[Instruction], read: Sequence[Sequence[View]],
-    places: Mapping[int, int],
-) -> BufferCopies:  # fmt: skip
+    buffers: Sequence[Buffer], instructions: Sequence[Instruction], places: Mapping[int, int]
+) -> BufferCopies:
     """The buffers of which each mini-batch in progress needs a copy of its own, and the number of copies.
 
-    ``read[h]`` are the views that the update of holding h touches; ``places``: buffer -> the buffer whose memory it
-    uses.
+    ``places``: buffer -> the buffer whose memory it uses.
     """
     if len({instruction.delay for instruction in instructions}) < 2:
         return {}
     touched: dict[int, set[int]] = {}
     for instruction in instructions:
-        more = read[instruction.holding] if isinstance(instruction, Update) else ()
-        for view in chain(instruction.views, more):
+        for view in instruction.views:
             b = owning_buffer(buffers, view.buffer)
             touched.setdefault(places.get(b, b), set()).add(instruction.delay)
     several = {b: max(delays) - min(delays) + 1 for b, delays in touched.items() if len(delays) > 1}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from threading import Event as Signal
 from threading import current_thread
@@ -103,7 +104,7 @@ def test_a_listener_that_fails_is_reported_once_and_dropped() -> None:
 def test_a_failure_while_it_closes_is_reported_too() -> None:
     @contextmanager
     def careless(run: RunDescription) -> Iterator[Listener]:
-        yield said.append  # type: ignore[arg-type]
+        yield lambda _: None
         raise OSError("quota")
 
     said: list[str] = []
@@ -132,10 +133,10 @@ def test_a_listener_learns_that_its_run_failed() -> None:
 def test_a_listener_that_cannot_be_opened_is_an_error_before_the_run() -> None:
     @contextmanager
     def missing(run: RunDescription) -> Iterator[Listener]:
-        raise ImportError("wandb")
-        yield
+        import_module("no_such_logger")
+        yield lambda _: None
 
-    with pytest.raises(ImportError, match="wandb"), queued(missing, []):
+    with pytest.raises(ImportError, match="no_such_logger"), queued(missing, []):
         pytest.fail("the run has begun")
 
 

@@ -172,6 +172,21 @@ LAYERS
 )
 
 
+NORMALISED = """
+name: "normalised" train_steps: 1
+updater { type: kSGD learning_rate { type: kFixed base_lr: 0.1 } }
+neuralnet {
+  layer { name: "data" type: kSyntheticInput store_conf { shape: [2, 4, 4] batchsize: 16 }
+    synthetic_conf { classes: 4 } }
+  layer { name: "norm" type: kBM srclayers: "data"
+    param { init { type: kConstant value: 1 } } param { init { type: kConstant } } }
+  layer { name: "fc" type: kInnerProduct srclayers: "norm" innerproduct_conf { num_output: 4 }
+    param { init { type: kGaussian } } param { init { type: kConstant } } }
+  layer { name: "loss" type: kSoftmaxLoss srclayers: "fc" srclayers: "data" }
+}
+"""
+
+
 def test_a_slow_second_worker_is_better_left_alone() -> None:
     job = job_of("alexnet/alexnet-small")
     devices = Devices((DeviceSpec("fast", 100e9), DeviceSpec("slow", 1e6)))
@@ -186,7 +201,7 @@ def test_what_is_written_is_a_proposal_and_no_fetter() -> None:
 
 
 def test_batch_norm_keeps_its_micro_batches() -> None:
-    job = job_of("resnet/resnet18-small")
+    job = read(NORMALISED, "normalised")
     task = task_of(job, equal_devices(2, 2e9))
     assert {row.micro_batches for row in Portfolio(job, task).rows} == {1}
     asked = Portfolio(job, task, micro_batches=4)

@@ -16,29 +16,29 @@ BUFFERS = [
     Buffer("other", (4,), "float", ARENA),
 ]
 W, BUCKET, DW, OTHER = (View(b, tuple((0, n) for n in buffer.shape)) for b, buffer in enumerate(BUFFERS))
-READ = [[W, DW], [W, BUCKET]]
+UPDATE, OTHER_UPDATE = Update(0, W, (DW,)), Update(1, W, (BUCKET,))
 SEND = Send(OTHER, 1, Channel(1, Way.FORWARD, 0, 0), "other")
 
 
 def test_an_update_follows_the_last_use_and_the_sends_behind_it() -> None:
-    before: list[Instruction] = [Copy(DW, W), SEND, SEND, Zero(OTHER), Zero(OTHER), Update(0)]
-    assert update_early(BUFFERS, before, READ) == [*before[:3], Update(0), *before[3:5]]
+    before: list[Instruction] = [Copy(DW, W), SEND, SEND, Zero(OTHER), Zero(OTHER), UPDATE]
+    assert update_early(BUFFERS, before) == [*before[:3], UPDATE, *before[3:5]]
 
 
 def test_an_update_that_needs_the_norm_stays() -> None:
-    before: list[Instruction] = [Copy(DW, W), Zero(OTHER), Update(0, OTHER)]
-    assert update_early(BUFFERS, before, READ) == before
+    before: list[Instruction] = [Copy(DW, W), Zero(OTHER), Update(0, W, (DW,), OTHER)]
+    assert update_early(BUFFERS, before) == before
 
 
 def test_who_touches_the_bucket_touches_its_gradients() -> None:
-    before: list[Instruction] = [Zero(DW), Zero(BUCKET), Zero(OTHER), Update(0)]
-    assert update_early(BUFFERS, before, READ) == [Zero(DW), Zero(BUCKET), Update(0), Zero(OTHER)]
+    before: list[Instruction] = [Zero(DW), Zero(BUCKET), Zero(OTHER), UPDATE]
+    assert update_early(BUFFERS, before) == [Zero(DW), Zero(BUCKET), UPDATE, Zero(OTHER)]
 
 
 @given(st.lists(st.sampled_from([Zero(W), Zero(BUCKET), Zero(DW), Zero(OTHER), SEND]), max_size=12))
 def test_everything_else_keeps_its_order_and_nothing_is_used_after_its_update(found: list[Instruction]) -> None:
-    after = update_early(BUFFERS, [*found, Update(0), Update(1)], READ)
+    after = update_early(BUFFERS, [*found, UPDATE, OTHER_UPDATE])
     assert [i for i in after if not isinstance(i, Update)] == found
-    first = after.index(Update(0))
-    assert after.index(Update(1)) == first + 1
+    first = after.index(UPDATE)
+    assert after.index(OTHER_UPDATE) == first + 1
     assert not {Zero(W), Zero(BUCKET), Zero(DW)} & set(after[first:])

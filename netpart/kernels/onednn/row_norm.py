@@ -1,4 +1,4 @@
-"""Layer norm of tensors in bfloat16. What it keeps is bfloat16, too; statistics and sums are float32.
+"""Layer norm in float32 or bfloat16. What it keeps has the type of its tensors; statistics and sums are float32.
 
 forward     x ──▶ unit ──▶ y = unit · w + b
 backward    (unit, dy) ──▶ dx / rstd ──▶ dx, and the sums dw and db
@@ -16,26 +16,25 @@ from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc
 from netpart.kernels.onednn.names import Algorithm, Arg, NormFlag, PropKind
 from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
 from netpart.kernels.op import Array, Box
-from netpart.spec import Shape
 
 AFFINE = NormFlag.SCALE | NormFlag.SHIFT
 
 
-class NarrowNorm:
-    """The calls for contiguous tensors of ``shape`` that consist of ``blocks`` blocks.
+class RowNorm:
+    """The calls for contiguous tensors like ``unit`` that consist of ``blocks`` blocks.
 
     Raises OneDnnRefused unless the blocks are whole, their mean is subtracted, and each scale and shift in ``affine``
     has a number for each element of a block.
     """
 
-    def __init__(self, calls: Calls, shape: Shape, own: Box, blocks: int, centred: bool, *affine: Array | None) -> None:
-        whole: Array = np.empty(shape, bool)
-        self.width = whole.size // max(1, blocks)
+    def __init__(self, calls: Calls, unit: Array, own: Box, blocks: int, centred: bool, *affine: Array | None) -> None:
+        self.width = unit.size // max(1, blocks)
         fits = all(a is None or a.size == self.width for a in affine)
-        if not centred or not whole.size or whole[own].shape != shape or not fits:
-            raise OneDnnRefused(f"oneDNN: expected whole blocks with a mean and {self.width} scales, got {shape}")
+        if not centred or not unit.size or unit[own].shape != unit.shape or not fits:
+            raise OneDnnRefused(f"oneDNN: expected whole blocks with a mean and {self.width} scales, got {unit.shape}")
         self.calls = calls
         self.blocks = blocks
+        self.dtype = unit.dtype.name
 
     def normalise(self, a: NormaliseArguments) -> None:
         """Append unit, the variance in the place of rstd, rstd, and y."""
@@ -77,7 +76,7 @@ class NarrowNorm:
 
     @property
     def _tensor(self) -> MemoryDesc:
-        return MemoryDesc.strided((self.blocks, self.width), (self.width, 1), "uint16")
+        return MemoryDesc.strided((self.blocks, self.width), (self.width, 1), self.dtype)
 
     @property
     def _moment(self) -> MemoryDesc:

@@ -1,0 +1,101 @@
+"""Groups of a folded drawing: the layers of each block's instance; equal instances that follow each other are one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+
+from netpart.draw.picture import PartBox, Picture
+from netpart.draw.quotient import BoxGroup, Quotient, make_quotient
+
+Nesting = Mapping[str, tuple[str, ...]]
+"""For each layer, the names of the blocks around it: of a layer kBlock, its instance, and so on inwards."""
+
+PAGE = 40
+"""Up to this many boxes are readable on one page."""
+
+
+def single_groups(shown: Picture) -> list[BoxGroup]:
+    """Each box of a layer by itself: only helpers disappear."""
+    return [BoxGroup(box.name, (box,)) for box in shown.boxes if not box.is_helper]
+
+
+def fold_blocks(shown: Picture, nesting: Nesting | None = None) -> Quotient:
+    """Fold ``shown`` at the innermost blocks that give a page; at the outermost if none does.
+
+    ``nesting`` has the blocks of the job's text; without it they come from the names of layers. The parts of a layer on
+    all workers are one box.
+    """
+    nesting = nesting or name_nesting([box.layer for box in shown.boxes if not box.is_helper])
+    deepest = max(map(len, nesting.values()), default=0)
+    depth, found = deepest, _fold_depth(shown, nesting, deepest)
+    while depth > 1 and not _fits_page(found):
+        depth -= 1
+        found = _fold_depth(shown, nesting, depth)
+    return found
+
+
+def _fits_page(folded: Quotient) -> bool:
+    """True for few boxes with arrows that all lead down: what is inside of a block may surround an inner one."""
+    return len(folded.groups) <= PAGE and all(arrow.source < arrow.target for arrow in folded.arrows)
+
+
+def name_nesting(layers: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The blocks around ``layers`` by their names: prefixes up to a hyphen, where several have the same names inside.
+
+    ``b1-fc`` and ``b1-relu`` are in the block ``b1`` if there is also a ``b2-fc`` and ``b2-relu``.
+    """
+    inside: dict[str, dict[str, None]] = {}
+    for layer in layers:
+        prefix, _, local = layer.partition("-")
+        inside.setdefault(prefix, {})[local] = None
+    repeated = Counter(tuple(found) for found in inside.values() if len(found) > 1)
+    blocks = {prefix for prefix, found in inside.items() if repeated[tuple(found)] > 1}
+    found = ((layer, layer.partition("-")[0]) for layer in layers)
+    return {layer: (prefix, prefix) for layer, prefix in found if prefix in blocks}
+
+
+def _fold_depth(shown: Picture, nesting: Nesting, depth: int) -> Quotient:
+    """Fold the blocks that have up to ``depth`` names; equal ones that follow each other are one group."""
+    single = make_quotient(shown, list(_block_groups(shown, nesting, depth)))
+    return make_quotient(shown, list(_join_runs(single)))
+
+
+def _block_groups(shown: Picture, nesting: Nesting, depth: int) -> Iterator[BoxGroup]:
+    """The layers of each block of ``depth`` names as a group; any other layer is one of its own."""
+    found: dict[tuple[str, ...], list[PartBox]] = {}
+    for box in shown.boxes:
+        if not box.is_helper:
+            around = nesting.get(box.layer, ())[:depth]
+            found.setdefault(around or ("", box.layer), []).append(box)
+    for around, boxes in found.items():
+        inner = (nesting.get(box.layer, ())[: depth + depth % 2] for box in boxes)
+        instances = tuple(dict.fromkeys(names[-1] for names in inner if names))
+        yield _name_group(around[-1], tuple(boxes), instances)
+
+
+def _name_group(name: str, boxes: tuple[PartBox, ...], instances: tuple[str, ...]) -> BoxGroup:
+    """A group with the names of its first and last instance, if it has several."""
+    several = f"{len(instances)} × {instances[0]} … {instances[-1]}" if len(instances) > 1 else ""
+    return BoxGroup(several or name, boxes, instances)
+
+
+def _join_runs(folded: Quotient) -> Iterator[BoxGroup]:
+    """The groups of ``folded``; neighbours that are alike are one group."""
+    numbers = range(len(folded.groups))
+    for _, run in groupby(numbers, lambda number: _group_signature(folded, number)):
+        groups = [folded.groups[number] for number in run]
+        boxes = tuple(box for group in groups for box in group.boxes)
+        instances = tuple(name for group in groups for name in group.instances)
+        yield _name_group(groups[0].name, boxes, instances)
+
+
+def _group_signature(folded: Quotient, number: int) -> object:
+    """What alike groups have in common: names inside, types, shapes, workers and bytes. A single layer is like none."""
+    group = folded.groups[number]
+    if not group.instances:
+        return number
+    inside, sums = folded.inside[number], folded.sums[number]
+    parts = [(box.layer.replace(group.name, "", 1), box.type, box.extent, box.worker) for box in group.boxes]
+    return parts, inside.forward, inside.backward, sums
