@@ -25,12 +25,12 @@ def test_a_run_writes_every_event(tmp_path: Path) -> None:
         job, 2, launcher="threads", workspace=tmp_path / "run", listener=heard.append, listeners=["events"]
     )
     lines = [json.loads(line) for line in (tmp_path / "run" / "events.jsonl").read_text().splitlines()]
+    assert lines[-1]["event"] == "Ended"
+    assert lines[-1]["summary"]["bytes_counted"] == summary.bytes_counted > 0
     assert [line["event"] for line in lines] == [type(event).__name__ for event in heard]
     metrics = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
     measured = [line for line in lines if line.pop("event") == "Measured"]
     assert measured == metrics != []
-    assert lines[-1]["event"] == "Ended"
-    assert lines[-1]["summary"]["bytes_counted"] == summary.bytes_counted > 0
 
 
 def test_a_listener_that_is_none_is_named_before_anything_is_written(tmp_path: Path) -> None:
