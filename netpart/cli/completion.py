@@ -53,7 +53,7 @@ def completion_script(parser: argparse.ArgumentParser, shell: str) -> str:
             action.complete = kinds[kind]  # type: ignore[attr-defined]  # shtab's own attribute
         elif action.choices is None and set(action.option_strings) & names.keys():
             action.choices = names[action.option_strings[-1]]
-    return str(shtab.complete(parser, shell, preamble=PREAMBLE))
+    return str(shtab.complete(parser, shell, preamble=PREAMBLE.get(shell, "")))
 
 
 def option_names() -> dict[str, tuple[str, ...]]:

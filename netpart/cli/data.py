@@ -84,7 +84,11 @@ def _parse_size(text: str) -> tuple[int, int]:
 
 def run_verb(args: argparse.Namespace) -> int:
     """Make the data set, or look at data, and print the result. Returns 0."""
-    print(args.make(args))
+    from netpart.cli.progress_line import show_progress
+
+    with show_progress("reading"):
+        made = args.make(args)
+    print(made)
     return 0
 
 

@@ -90,12 +90,13 @@ def _convert_csv(args: argparse.Namespace) -> str:
 
     from netpart.data import KvWriter
     from netpart.layers.inputs.csv_input import CSVInput
+    from netpart.progress import track_items
 
     layer = CSVInput(_csv_layer(args), ())
     count = layer.records() or 0
     rows = layer.open(count, 0, 1)
     with KvWriter(args.target) as writer:
-        for lo in range(0, count, BLOCK):
+        for lo in track_items(range(0, count, BLOCK), f"{BLOCK} lines:"):
             height = min(lo + BLOCK, count) - lo
             values, labels = np.empty((height, *rows.shape), np.float32), np.zeros(height, np.int32)
             rows.read(0, lo, lo + height, values, None if args.no_label else labels)

@@ -115,10 +115,11 @@ def _side_options(job: str, changes: list[str], options: dict[str, Any]) -> argp
 def cut_job(args: argparse.Namespace, warn: bool = True) -> tuple[Partition, Path]:
     """The partition of one side and the folder of its job. Errors carry their position in the job."""
     from netpart.cli.common import load_job
+    from netpart.cli.progress_line import show_progress
     from netpart.plan.partition import partition_by_scheme
 
     job = load_job(args, provide=False, warn=warn)
-    with job.explaining():
+    with job.explaining(), show_progress("cutting the net"):
         return partition_by_scheme(job.proto, job.worker_count, job.folder), job.folder
 
 

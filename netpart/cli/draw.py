@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from netpart.choices import AUTO, DIRECTIONS, DOWN, DRAWING_FORMATS, FOLDS, PHASES
+
+if TYPE_CHECKING:
+    from netpart.proto.reader import Job
 
 HELP = "draw the partitioned net: one colour per worker, with helpers, and bytes at each bridge"
 PRINTED = ".pdf", ".png"
@@ -47,7 +50,7 @@ def run_verb(args: argparse.Namespace) -> int:
     """Draw the net, or its schedule or groups. Returns 0."""
     from netpart.cli.common import load_job
     from netpart.cli.print_note import print_note
-    from netpart.draw.job_drawings import draw_job_groups, draw_job_net, draw_job_schedule
+    from netpart.cli.progress_line import show_progress
     from netpart.draw.printed import print_svg
     from netpart.errors import ConfigError
 
@@ -58,13 +61,8 @@ def run_verb(args: argparse.Namespace) -> int:
         raise ConfigError(asked, "the format svg", chosen, "name a file that ends in .svg, or add --format svg")
     _check_looks(args, asked, chosen)
     job = load_job(args, provide=False)
-    if args.turns:
-        drawing = draw_job_schedule(job)
-    elif args.groups:
-        drawing = draw_job_groups(job)
-    else:
-        shown = args.fold or AUTO, not args.hide_helpers, args.rankdir or DOWN
-        drawing = draw_job_net(job, chosen, args.phase, *shown)
+    with show_progress("cutting the net"):
+        drawing = _draw_subject(args, job, chosen)
     if args.output is None:
         print(drawing, end="")
         return 0
@@ -74,6 +72,17 @@ def run_verb(args: argparse.Namespace) -> int:
     args.output.write_bytes(content)
     print_note(f"drew {args.output}")
     return 0
+
+
+def _draw_subject(args: argparse.Namespace, job: Job, chosen: str) -> str:
+    """The drawing of what was asked for: the schedule, the groups, or the net in the format ``chosen``."""
+    from netpart.draw.job_drawings import draw_job_groups, draw_job_net, draw_job_schedule
+
+    if args.turns:
+        return draw_job_schedule(job)
+    if args.groups:
+        return draw_job_groups(job)
+    return draw_job_net(job, chosen, args.phase, args.fold or AUTO, not args.hide_helpers, args.rankdir or DOWN)
 
 
 def _check_looks(args: argparse.Namespace, asked: str, chosen: str) -> None:

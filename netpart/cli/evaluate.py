@@ -98,10 +98,12 @@ def prepare_evaluation(args: argparse.Namespace, provide: bool = True) -> tuple[
 def _evaluate(args: argparse.Namespace, job: Job, setting: RunSetting) -> Summary:
     """Play the phase, print its events, and return its summary."""
     from netpart.cli.launch_options import launch_choice
+    from netpart.cli.progress_line import show_progress_until
     from netpart.cli.run_output import print_event
     from netpart.launch.evaluate import EvaluatedPhase, evaluate_job
     from netpart.launch.report.workspace import newest_checkpoint
 
     played = EvaluatedPhase(args.phase, args.steps, workspace=args.workspace)
     checkpoint = args.checkpoint or newest_checkpoint(job.proto)
-    return evaluate_job(job, checkpoint, played, choice=launch_choice(args, setting), listener=print_event)
+    with show_progress_until(print_event, "cutting the net") as listener:
+        return evaluate_job(job, checkpoint, played, choice=launch_choice(args, setting), listener=listener)

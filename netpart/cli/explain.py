@@ -38,6 +38,7 @@ def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
 def run_verb(args: argparse.Namespace) -> int:
     """Explain the layer. Returns 0."""
     from netpart.cli.diff import cut_job
+    from netpart.cli.progress_line import show_progress
     from netpart.plan.text.alternatives import find_alternatives
     from netpart.plan.text.diff import compare_partitions
     from netpart.plan.text.explain import explain_layer
@@ -45,7 +46,8 @@ def run_verb(args: argparse.Namespace) -> int:
     # The job without --set first; the changed one below reads it again, without a second set of warnings.
     found, folder = cut_job(argparse.Namespace(**{**vars(args), "set": []}))
     explanation = explain_layer(found, args.layer)
-    others = find_alternatives(found, args.layer, folder)
+    with show_progress("finding alternatives"):
+        others = find_alternatives(found, args.layer, folder)
     change = compare_partitions(found, cut_job(args, warn=False)[0]) if args.set else None
     if args.json:
         _print_explanation_json(explanation, others, change)

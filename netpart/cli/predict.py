@@ -60,6 +60,7 @@ def run_verb(args: argparse.Namespace) -> int:
 def _predict(args: argparse.Namespace, job: Any, setting: Any) -> Prediction:
     """Run the prediction and print its events."""
     from netpart.cli.launch_options import launch_choice
+    from netpart.cli.progress_line import show_progress_until
     from netpart.cli.run_output import print_event
     from netpart.launch.report.workspace import newest_checkpoint
     from netpart.trained.prediction import predict_rows
@@ -69,7 +70,8 @@ def _predict(args: argparse.Namespace, job: Any, setting: Any) -> Prediction:
 
     source = None if args.input is None else parse_source(job, args.input)
     request = PredictionRequest(source, args.layer, args.rows)
-    return predict_rows(
-        job, args.checkpoint or newest_checkpoint(job.proto), request, PredictionOutput(args.output, args.all),
-        choice=launch_choice(args, setting), listener=print_event, workspace=args.workspace,
-    )  # fmt: skip
+    with show_progress_until(print_event, "cutting the net") as listener:
+        return predict_rows(
+            job, args.checkpoint or newest_checkpoint(job.proto), request, PredictionOutput(args.output, args.all),
+            choice=launch_choice(args, setting), listener=listener, workspace=args.workspace,
+        )  # fmt: skip

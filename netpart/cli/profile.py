@@ -72,6 +72,7 @@ def _parse_trace_path(text: str) -> Path:
 def run_verb(args: argparse.Namespace) -> int:
     """Profile the job and print the tables. Returns 0."""
     from netpart.cli.common import load_job
+    from netpart.cli.progress_line import show_progress
     from netpart.cli.threads import set_job_threads
 
     job = load_job(args)
@@ -80,7 +81,9 @@ def run_verb(args: argparse.Namespace) -> int:
     from netpart.measure.profile import profile_job
 
     create_trace_file(args.output)
-    show_profile(profile_job(job, args.workers, args.steps, launcher=args.launcher, transport=args.transport), args)
+    with show_progress("cutting the net"):
+        found = profile_job(job, args.workers, args.steps, launcher=args.launcher, transport=args.transport)
+    show_profile(found, args)
     return 0
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from threading import Event, Thread
 from time import perf_counter
+from typing import TypeVar
 
 from netpart.progress import listen_to_progress
 
+T = TypeVar("T")
 SILENT, EVERY = 2.0, 0.5
 """Seconds without a line, and between two lines."""
 LEAST = 0.02
@@ -31,6 +33,19 @@ def show_progress(first: str) -> Iterator[None]:
     line = ProgressLine(first)
     with listen_to_progress(line.hear), line.shown():
         yield
+
+
+@contextmanager
+def show_progress_until(listener: Callable[[T], None], first: str) -> Iterator[Callable[[T], None]]:
+    """Show what the block is at until it calls what this yields, which passes each event to ``listener``."""
+    with ExitStack() as line:
+        line.enter_context(show_progress(first))
+
+        def pass_on(event: T) -> None:
+            line.close()
+            listener(event)
+
+        yield pass_on
 
 
 class ProgressLine:

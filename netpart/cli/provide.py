@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netpart.cli.print_note import print_note
+from netpart.cli.progress_line import show_progress
 
 if TYPE_CHECKING:
     from netpart.proto.reader import Job
@@ -75,7 +76,8 @@ def _provide_phantom(job: Job) -> None:
         print_note(
             f"{job.name}: its data is missing; making {_relative_to_cwd(where)}, {SUBJECTS} scans, which takes minutes"
         )
-        make_phantom(where, SUBJECTS, SPACING)
+        with show_progress("making scans"):
+            make_phantom(where, SUBJECTS, SPACING)
 
 
 def _may_create_data(job: Job, where: Path) -> bool:

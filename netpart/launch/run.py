@@ -41,6 +41,7 @@ from netpart.launch.teams.meeting import Meeting
 from netpart.launch.teams.team import Team, TeamPlan
 from netpart.plan.partition import partition_by_scheme
 from netpart.program.kernel_choice import record_kernel_choice
+from netpart.progress import report_progress
 from netpart.proto.cluster import cluster_of
 from netpart.proto.limits import EXTENT
 from netpart.updaters import AVERAGE
@@ -177,6 +178,7 @@ def lead_workers(
     partition: Partition, options: RunOptions, choice: LaunchChoice, record: RunRecord
 ) -> list[MemberRecord]:
     """Start the workers and serve them to the end of the job; return the final record of each worker."""
+    report_progress("starting the workers")
     context: zmq.Context[Any] = zmq.Context()
     plan = _team_plan(partition, options, choice, context, lambda text: record.hear(Noticed(text)))
     team: Team | None = None

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from netpart.graph.net import Net, Node, Parameter
+from netpart.progress import track_items
 from netpart.spec import BFLOAT16, FLOAT, INT
 from netpart.verify.difference import TensorDifference, Values, largest_difference, tensor_difference
 from netpart.verify.report import ACTIVATION, AVERAGE, GRADIENT, METRIC, PARAMETER, PARAMETER_GRADIENT, TensorComparison
@@ -41,7 +42,7 @@ class ComparisonBench:
         """Yield the comparisons of ``steps`` training steps and then of one step of every other phase."""
         for ensemble in self.ensembles:
             ensemble.initialise()
-        for step in range(steps):
+        for step in track_items(range(steps), "step"):
             yield from self.step("train", step)
         for phase in self.whole.partition.phases:
             if phase != "train":

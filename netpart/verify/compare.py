@@ -20,6 +20,7 @@ from netpart.kernels.reference import Kernels
 from netpart.plan.partition import partition_by_scheme
 from netpart.plan.price.ledger import compute_ledger
 from netpart.program.kernel_choice import choose_job_kernels
+from netpart.progress import track_items
 from netpart.proto.job_pb2 import JobProto
 from netpart.verify.bench import ComparisonBench
 from netpart.verify.report import VerifyReport
@@ -54,7 +55,7 @@ def verify_schemes(
 ) -> Iterator[SchemeReport]:
     """Yield the report of ``job`` under each of ``schemes`` in turn; raise as ``verify_job`` does."""
     whole = partition_uncut(job, folder)
-    for scheme in schemes:
+    for scheme in track_items(schemes, "scheme"):
         cut = partition_by_scheme(job, workers, folder, scheme)
         yield SchemeReport(scheme, compute_ledger(cut).total, compare_nets(cut, whole, steps))
 

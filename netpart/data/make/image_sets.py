@@ -20,6 +20,7 @@ from netpart.data.images.image_files import ImageFiles, read_image_table
 from netpart.data.stores.record import Record, encode_record
 from netpart.data.stores.store import KvWriter
 from netpart.errors import DataError
+from netpart.progress import track_items
 from netpart.spec import Shape
 
 AT_ONCE = 64
@@ -46,7 +47,7 @@ def make_image_set(source: Path, target: Path, shape: Shape) -> tuple[int, tuple
         raise DataError(f"{source}: expected one label per image, got masks or several labels; {hint}")
     labels = samples.labels[:, 0].tolist()
     with _open_tar_set(target) if target.suffix == TAR else _open_kvfile_set(target) as put:
-        for start in range(0, len(samples), AT_ONCE):
+        for start in track_items(range(0, len(samples), AT_ONCE), f"{AT_ONCE} images:"):
             numbers = range(start, min(start + AT_ONCE, len(samples)))
             for number, pixels in zip(numbers, map_on_threads(_decoder(samples, shape), numbers), strict=True):
                 put(number, pixels, labels[number])

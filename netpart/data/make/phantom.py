@@ -20,6 +20,7 @@ from netpart.data.atomic_file import atomic_file
 from netpart.data.make.anatomy import Anatomy, Disease, Volume
 from netpart.data.scans.nifti import save_volume
 from netpart.data.synthetic import draw_normal, stream_bits
+from netpart.progress import track_items
 
 ATROPHY, LOSS = "atrophy", "loss"
 CLASSES = {
@@ -70,7 +71,7 @@ def make_phantom(folder: Path, subjects: int, spacing: int = 2, seed: int = 0) -
     rows = list[list[object]]()
     save_volume(folder / ALTERED, anatomy.altered.astype(np.uint8), anatomy.affine)
     people = list(draw_cohort(subjects, seed))
-    for person in people:
+    for person in track_items(people, "scan"):
         brain = anatomy.with_disease(Disease(PUSH * person.atrophy, SHRINK * person.atrophy, WEAKEN * person.loss))
         save_volume(folder / person.file, _simulate_scan(anatomy, brain, seed, person.number), anatomy.affine)
         rows.append([person.file, person.group, "test" if person.test else "train", f"{anatomy.fluid(brain):.3f}"])

@@ -16,6 +16,7 @@ from netpart.data.stores.lmdb_store import LmdbStore
 from netpart.data.stores.record import encode_record
 from netpart.data.stores.store import KvWriter
 from netpart.errors import DataError
+from netpart.progress import track_items
 
 BLOCK = 1 << 22
 """Elements per read."""
@@ -33,7 +34,7 @@ def convert_array(data: RowArray, label: RowArray | None, target: Path) -> int:
     rows = ArrayRows(data, label, RecordOrder(count, count), RowScaling(target, data.shape[1:]))
     block = max(1, BLOCK // prod(data.shape[1:]))
     with KvWriter(target) as writer:
-        for lo in range(0, count, block):
+        for lo in track_items(range(0, count, block), f"{block} rows:"):
             _write_rows(rows, data, label is not None, (lo, min(lo + block, count)), writer)
     return count
 
@@ -51,7 +52,7 @@ def _write_rows(rows: ArrayRows, data: RowArray, labelled: bool, ends: tuple[int
 def convert_lmdb(source: Path, target: Path) -> int:
     """Write the records of an LMDB store of Caffe's or SINGA's, with their keys; return their number."""
     with LmdbStore(source) as store, KvWriter(target) as writer:
-        for i in range(len(store)):
+        for i in track_items(range(len(store)), "record"):
             try:
                 writer.put(store.key(i), encode_record(decode_sample(store.value(i))))
             except DataError as error:

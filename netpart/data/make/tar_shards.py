@@ -19,6 +19,7 @@ from netpart.data.images.encoded_image import EncodedImage
 from netpart.data.images.image_crop import place_crop
 from netpart.data.images.image_files import ImageFiles, read_image_table
 from netpart.errors import ConfigError, DataError
+from netpart.progress import track_items
 
 AT_ONCE = 64
 """Images that are in memory at once."""
@@ -80,7 +81,7 @@ def _open_shard(path: Path) -> Iterator[tarfile.TarFile]:
 
 def _read_samples(samples: ImageFiles) -> Iterator[Members]:
     """Yield the members of every sample; several threads read and check those that come next."""
-    for start in range(0, len(samples), AT_ONCE):
+    for start in track_items(range(0, len(samples), AT_ONCE), f"{AT_ONCE} images:"):
         numbers = range(start, min(start + AT_ONCE, len(samples)))
         yield from map_on_threads(lambda number: _checked_members(samples, number), numbers)
 

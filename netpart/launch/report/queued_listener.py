@@ -18,7 +18,7 @@ from netpart.units import plural_text
 
 ROOM = 1000
 """Largest number of events that wait for a listener. Further ones are dropped."""
-PATIENCE = 10.0
+PATIENCE = 30.0
 """Seconds for which the end of a run waits for a listener."""
 
 

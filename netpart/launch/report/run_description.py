@@ -43,7 +43,7 @@ class RunDescription:
         """The number of workers, and the job's fields outside its net by their paths, as in ``--set``:
         {"updater.learning_rate.base_lr": 0.1}."""
         found = dict(_set_fields(self.partition.job))
-        return {"workers": self.partition.cluster.workers, "workspace": str(self.workspace)} | found
+        return {"workers": self.partition.cluster.workers, "workspace": str(self.workspace), **found}
 
 
 def _set_fields(message: Message, prefix: str = "") -> Iterator[tuple[str, SettingValue]]:
@@ -60,4 +60,4 @@ def _set_fields(message: Message, prefix: str = "") -> Iterator[tuple[str, Setti
 
 def _plain_value(field: FieldDescriptor, value: SettingValue) -> SettingValue:
     """``value``, or the name of the value of an enum."""
-    return str(field.enum_type.values_by_number[value].name) if field.enum_type else value
+    return str(field.enum_type.values_by_number[int(value)].name) if field.enum_type else value

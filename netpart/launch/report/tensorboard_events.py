@@ -19,8 +19,8 @@ from netpart.launch.report.run_description import RunDescription
 if TYPE_CHECKING:
     from netpart.graph.graph import Graph
 
-DRAWN = 300
-"""Largest number of parts that are drawn. The layout of a larger graph takes long, and nobody can read it."""
+DRAWN = 4000
+"""Largest number of parts that are drawn, with repeated blocks folded. The layout of a larger graph takes too long."""
 
 
 @contextmanager
@@ -74,10 +74,10 @@ class EventFile:
         self.write(self.run.first_step, summary=self.summary.text("job", text))
 
     def add_drawing(self, step: int, graph: Graph) -> None:
-        """Write the drawing of ``graph`` as an image, if it is small enough to be read and Graphviz is there."""
+        """Write the drawing of ``graph`` as an image, unless it is too large, or what draws it is missing."""
         if len(graph.parts) > DRAWN:
             return
-        with suppress(NetpartError):  # without Graphviz: the drawing is extra
+        with suppress(NetpartError):  # metrics need no Graphviz
             png = draw_graph_png(graph)
             width, height = struct.unpack(">II", png[16:24])  # the first chunk of a PNG file begins with them
             image = self.proto.summary_pb2.Summary.Image(width=width, height=height, encoded_image_string=png)
@@ -94,11 +94,8 @@ class EventFile:
 
 
 def draw_graph_png(graph: Graph) -> bytes:
-    """The drawing of ``graph`` as a PNG file. Raises NetpartError without Graphviz or the package resvg-py."""
+    """The drawing of ``graph`` as a PNG file. Raises NetpartError without Graphviz, or without what prints an SVG."""
+    from netpart.draw.printed import print_svg
     from netpart.draw.svg import to_svg
 
-    try:
-        from resvg_py import svg_to_bytes
-    except ImportError as error:
-        raise NetpartError("drawing: expected resvg-py, got none; `pip install 'netpart[tensorboard]'`") from error
-    return bytes(svg_to_bytes(svg_string=to_svg(graph)))
+    return print_svg(to_svg(graph), "png")

@@ -19,6 +19,7 @@ from netpart.plan.price.ledger import compute_ledger
 from netpart.plan.price.worker_shares import flops_and_memory, sum_by_worker
 from netpart.plan.text.cut_text import place_text
 from netpart.plan.text.spelling import cut_fields, spell_placement, wanted_placements
+from netpart.progress import track_items
 from netpart.proto.cut_pb2 import CutProto, Remainder
 from netpart.proto.job_pb2 import LayerProto
 from netpart.spec import RECORD, Placement
@@ -47,7 +48,7 @@ def find_alternatives(partition: Partition, name: str, folder: Path | None = Non
     present = _price_alternative(partition, node, _present_cut(partition, node), True)
     places = partition.graph.placements
     found = {places[node.index]: present}
-    for conf in _alternative_confs(node, partition):
+    for conf in track_items(list(_alternative_confs(node, partition)), "alternative"):
         try:
             other = _recut_layer(partition, node, conf, folder)
         except ConfigError:

@@ -21,8 +21,12 @@ from tests.end2end.running import mlp
 def test_a_run_writes_every_event(tmp_path: Path) -> None:
     heard: list[Event] = []
     job = read_job(mlp(tmp_path))
-    run_job(job, 2, launcher="threads", workspace=tmp_path / "run", listener=heard.append, listeners=["events"])
+    summary = run_job(
+        job, 2, launcher="threads", workspace=tmp_path / "run", listener=heard.append, listeners=["events"]
+    )
     lines = [json.loads(line) for line in (tmp_path / "run" / "events.jsonl").read_text().splitlines()]
+    assert lines[-1]["event"] == "Ended"
+    assert lines[-1]["summary"]["bytes_counted"] == summary.bytes_counted > 0
     assert [line["event"] for line in lines] == [type(event).__name__ for event in heard]
     metrics = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
     measured = [line for line in lines if line.pop("event") == "Measured"]
