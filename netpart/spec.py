@@ -74,7 +74,11 @@ def intersect(a: Region, b: Region) -> Region | None:
 
 def contains(outer: Region, inner: Region) -> bool:
     """True if every element of ``inner`` lies in ``outer``."""
-    return all(o[0] <= i[0] and i[1] <= o[1] for o, i in zip(outer, inner, strict=True))
+    # No generator: the compiler of many workers calls this for every block of every collective.
+    for (lo, hi), (start, end) in zip(outer, inner, strict=True):  # noqa: SIM110
+        if start < lo or hi < end:
+            return False
+    return True
 
 
 def subtract(a: Region, b: Region) -> list[Region]:

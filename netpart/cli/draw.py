@@ -35,9 +35,7 @@ def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
         "--groups", action="store_true", help="draw the worker groups and their servers instead of the net, as svg"
     )
     parser.add_argument(
-        "--fold",
-        choices=FOLDS,
-        help="blocks: repeated blocks of layers are one box; auto: in nets of many parts (default)",
+        "--fold", choices=FOLDS, help="blocks: the blocks of the net are boxes; auto (default): if it has many parts"
     )
     parser.add_argument("--hide-helpers", action="store_true", help="draw layers alone; helpers become arrows")
     parser.add_argument("--rankdir", choices=DIRECTIONS, help="direction: TB downwards (default), LR to the right")

@@ -1,7 +1,7 @@
 """Graphviz DOT of a Picture: a field per worker, boxes for layers, ellipses for helpers, bytes on bridges.
 
 Labels are plain text, a name and then smaller lines, because Graphviz's WebAssembly build has no HTML labels; ``svg``
-styles the lines. The sizes of boxes come from the widths in ``letters`` and not from Graphviz, whose fonts differ
+styles the lines. The sizes of boxes come from the widths in ``font_metrics`` and not from Graphviz, whose fonts differ
 between hosts.
 """
 

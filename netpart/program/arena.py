@@ -56,8 +56,8 @@ def buffer_lifetimes(
     end = len(instructions) - 1
     for time, instruction in enumerate(instructions):
         until = min(time + linger, end)
-        for view in instruction.views:
-            b = owning_buffer(buffers, view.buffer)
+        for touched in instruction.buffers:
+            b = owning_buffer(buffers, touched)
             b = places.get(b, b)
             if buffers[b].kind == ARENA:
                 first, last = lives.get(b, (time, until))

@@ -77,7 +77,8 @@ class ExchangeFactory:
     ) -> CollectiveStart:  # fmt: skip
         """The instruction with which ``worker`` starts; blocks that it only forwards get new buffers, in ``order``."""
         place = found.place(worker)
-        kept = [target.block(b) for b in found.blocks]
+        given = tuple(map(local.block, found.blocks))
+        kept = list(given if target is local else map(target.block, found.blocks))
         for b, block in enumerate(found.blocks):
             if kept[b] is None and block is not None and (place, b) in found.passes:
                 kept[b] = memory.new(
@@ -85,7 +86,7 @@ class ExchangeFactory:
                 )
         largest = found.largest.get(place, 0)
         pack = memory.new(f"packing {name}", (largest,), dtype) if largest else None
-        return CollectiveStart(found, tuple(map(local.block, found.blocks)), tuple(kept), pack, dtype, channel, name)
+        return CollectiveStart(found, given, tuple(kept), pack, dtype, channel, name)
 
     def in_place(
         self, view: View, members: tuple[int, ...], worker: int, memory: BufferTable, channel: Channel, name: str

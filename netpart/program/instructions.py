@@ -59,6 +59,11 @@ class BaseInstruction:
         names: tuple[str, ...] = self.__match_args__
         return tuple(chain.from_iterable(_views_in(getattr(self, name)) for name in names))
 
+    @cached_property
+    def buffers(self) -> tuple[int, ...]:
+        """Every buffer of ``views``, once: a collective has as many views of one as it has members."""
+        return tuple(dict.fromkeys(view.buffer for view in self.views))
+
 
 def _views_in(value: object) -> Iterator[View]:
     """The views in a field of an instruction, and those of instructions in the field that run as part of it."""

@@ -17,7 +17,8 @@ BATCH, NEURONS = 0, 1
 
 def replicate_layer(node: Node, workers: int, sum_gradient: bool = False) -> Placement:
     """A copy of ``node`` on every worker. ``sum_gradient``: the copies all-reduce the gradient of their output."""
-    return Placement(tuple(Shard(w, node.layer.output.whole) for w in range(workers)), sum_gradient)
+    whole = node.layer.output.whole
+    return Placement(tuple(Shard(w, whole) for w in range(workers)), sum_gradient)
 
 
 def cut_on_axis(node: Node, axis: int, workers: int) -> Placement:

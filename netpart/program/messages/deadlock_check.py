@@ -74,7 +74,7 @@ class DeadlockCheck:
         self.step = [0] * len(announced)
         self.at = [0] * len(announced)
         self.counts = Counter[Channel | int]()
-        self.sleepers: dict[Channel | int, list[int]] = {}
+        self.sleepers: dict[tuple[Channel | int, int], list[int]] = {}
 
     def acts_of(self, worker: int, announced: list[Communication]) -> Iterator[CounterAction]:
         """The actions of one step of a worker."""
@@ -106,9 +106,10 @@ class DeadlockCheck:
             act = self.acts[worker][self.at[worker]]
             if not act.wanted:
                 self.counts[act.key] += 1
-                woken += self.sleepers.pop(act.key, ())
-            elif self.counts[act.key] < act.wanted * (self.step[worker] + 1 - act.lag):
-                self.sleepers.setdefault(act.key, []).append(worker)
+                woken += self.sleepers.pop((act.key, self.counts[act.key]), ())
+            elif self.counts[act.key] < (needed := act.wanted * (self.step[worker] + 1 - act.lag)):
+                # By the count that is needed: of n members that wait for a collective, the last start wakes all.
+                self.sleepers.setdefault((act.key, needed), []).append(worker)
                 break
             self.at[worker] += 1
             if self.at[worker] == len(self.acts[worker]):

@@ -34,7 +34,7 @@ def overlap_updates(buffers: Sequence[Buffer], instructions: Sequence[Instructio
                 found[start] = first = replace(wait.start, then=then)
                 found[at] = CollectiveWait(first)  # the wait holds its start, which has changed
                 del found[at + 1], found[at + 2]
-        last.update({owning_buffer(buffers, view.buffer): at for view in wait.views})
+        last.update({owning_buffer(buffers, b): at for b in wait.buffers})
     return list(found.values())
 
 

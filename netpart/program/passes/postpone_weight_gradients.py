@@ -11,7 +11,7 @@ before the end of the pass, so these keep their early positions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import prod
 
@@ -76,18 +76,18 @@ def _postpone_in_run(buffers: Sequence[Buffer], run: Sequence[Instruction]) -> S
     first, second = _backward_halves(whole)
     meanwhile = list[Instruction]()
     postponed = list[Instruction]([second])
-    touched = _view_spans(buffers, (view for view in second.dw if view is not None))
+    touched = _buffer_spans(buffers, (view.buffer for view in second.dw if view is not None))
     for instruction in run[1:]:
-        of_it = _view_spans(buffers, instruction.views)
+        of_it = _buffer_spans(buffers, instruction.buffers)
         # What touches a postponed instruction's data is postponed too, and so is all that touches its data in turn.
         if _spans_overlap(touched, of_it):
             postponed.append(instruction)
-            touched += of_it
+            touched |= of_it
         else:
             meanwhile.append(instruction)
-    changed = _view_spans(buffers, (view for each in meanwhile for view in _written_views(each)))
+    changed = _buffer_spans(buffers, (view.buffer for each in meanwhile for view in _written_views(each)))
     pays = any(map(_unblocks_others, meanwhile)) and not _spans_overlap(
-        changed, _view_spans(buffers, read_only_views(second))
+        changed, _buffer_spans(buffers, (view.buffer for view in read_only_views(second)))
     )
     return [first, *meanwhile, *postponed] if pays else run
 
@@ -104,9 +104,9 @@ def _written_views(instruction: Instruction) -> Iterator[View]:
     yield from (view for view in instruction.views if id(view) not in left)
 
 
-def _view_spans(buffers: Sequence[Buffer], views: Iterable[View]) -> list[BufferSpan]:
-    """The spans of the buffers of ``views``: a view counts as all of its buffer."""
-    return [_buffer_span(buffers, view.buffer) for view in views]
+def _buffer_spans(buffers: Sequence[Buffer], touched: Iterable[int]) -> set[BufferSpan]:
+    """The spans of the buffers ``touched``: a view counts as all of its buffer."""
+    return {_buffer_span(buffers, b) for b in set(touched)}
 
 
 def _buffer_span(buffers: Sequence[Buffer], b: int) -> BufferSpan:
@@ -115,6 +115,6 @@ def _buffer_span(buffers: Sequence[Buffer], b: int) -> BufferSpan:
     return owner, start, start + prod(buffers[b].shape)
 
 
-def _spans_overlap(some: Iterable[BufferSpan], others: Sequence[BufferSpan]) -> bool:
+def _spans_overlap(some: Iterable[BufferSpan], others: Collection[BufferSpan]) -> bool:
     """True if one of ``some`` has an element in common with one of the ``others``."""
     return any(a == b and lo < top and bottom < hi for a, lo, hi in some for b, bottom, top in others)

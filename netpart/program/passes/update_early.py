@@ -25,7 +25,7 @@ def update_early(buffers: Sequence[Buffer], instructions: Sequence[Instruction])
             places.append(_last_following_send(instructions, touched))
         else:
             places.append(at)
-        last.update({owning_buffer(buffers, view.buffer): places[at] for view in instruction.views})
+        last.update({owning_buffer(buffers, b): places[at] for b in instruction.buffers})
     # Sorting is stable: an update follows the instruction whose index it has, which comes first in the list.
     return [instructions[at] for at in sorted(range(len(places)), key=places.__getitem__)]
 

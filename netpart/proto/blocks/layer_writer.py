@@ -101,7 +101,7 @@ def _sources(body: Body, item: LayerItem | UseItem, inputs: Mapping[str, str]) -
         if isinstance(source, Outputs) and len(source.names) == 1:
             source = source.names[0]
         if not isinstance(source, str):
-            unknown = not body.instance and source is None and not body.instance_of(name)
+            unknown = not body.instance and source is None and not body.use_of(name)
             if unknown and isinstance(item, LayerItem):
                 source = name  # the net has no such layer: that is reported with the names of all others
             else:

@@ -73,6 +73,14 @@ def test_an_output_is_read_by_the_names_of_layer_instance_and_output() -> None:
     assert layers(read_job_text(job_with('srclayers: "b" ', 'srclayers: "b2" ')))["last"].srclayers == ["b2-add"]
 
 
+def test_an_output_of_an_inner_layer_kblock_is_read_by_the_name_of_that_layer() -> None:
+    text = job_with('input: "x" output: "add"', 'input: ["x", "y"] output: ["add", "in"]')
+    text = text.replace('srclayers: "data" block_conf', 'srclayers: ["data", "data"] block_conf')
+    text = text.replace('"last" type: kInnerProduct srclayers: "b"', '"last" type: kInnerProduct srclayers: "b3-in"')
+    layers = {layer.name: layer for layer in read_job_text(text).proto.neuralnet.layer}
+    assert layers["last"].srclayers == ["b3-in-tanh"]
+
+
 def test_inputs_that_no_output_replaces_stay() -> None:
     text = job_with('name: "residual" input: "x"', 'name: "residual" input: ["x", "y"]').replace(
         '["in", "x"]', '["in", "y"]'
