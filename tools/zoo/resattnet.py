@@ -26,14 +26,13 @@ from tools.zoo.job import (
     Cuts,
     Value,
     batch_norm,
-    classifier,
     convolution,
     images,
     normalised,
     zoo_net,
 )  # fmt: skip
 from tools.zoo.job import product as inner_product
-from tools.zoo.resnet import shortcut
+from tools.zoo.resnet import add_stage, shortcut
 
 BATCH, TEST_BATCH, SCANS = 16, 10, 80
 """Scans of a step of a reduced net, of a step of a test, and of a whole test."""
@@ -45,6 +44,7 @@ MOST = 4096
 """Positions that may all attend to each other."""
 NARROW = 8
 """The channels of queries and keys are those of the stage divided by this."""
+Fields = Mapping[str, Any]
 FOLDER = "../../data/phantom"
 SIZES = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3)}
 conv3d = partial(convolution, spatial_axes=3)
@@ -127,16 +127,11 @@ def spacious(base: Net) -> Net:
 def small(base: Net) -> Iterator[Net]:
     """Nets that learn within a minute, on volumes that are made up."""
     tiny, space = "Two stages, an eighth of the width, volumes of 32 x 16 x 16. Learns within a minute.", (32, 16, 16)
-    made = "3D-ResAttNet18 made small"
+    made, mixed = "3D-ResAttNet18 made small", "the first stage cut on space, the second on channels"
     nets: list[tuple[str, str, Sequence[int], Cuts]] = [
         ("resattnet18-small", f"{made}, every layer cut on the batch", (1, 1), {}),
         ("resattnet18-small-layers", f"{made}, every layer cut on its channels", (1, 1), layer_cuts()),
-        (
-            "resattnet18-small-mixed",
-            f"{made}, the first stage cut on space, the second on channels",
-            (1, 1),
-            hybrid_cuts(),
-        ),
+        ("resattnet18-small-mixed", f"{made}, {mixed}", (1, 1), hybrid_cuts()),
         ("resattnet34-small", "3D-ResAttNet34 made small, more blocks", (2, 2), {}),
         ("resnet3d18-small", "ResNet3D-18 made small", (1, 1), {}),
     ]
@@ -147,27 +142,23 @@ def small(base: Net) -> Iterator[Net]:
         yield net
 
 
-def hybrid_cuts(data: Mapping[str, Any] = WHOLE) -> Cuts:
+def hybrid_cuts(data: Fields = WHOLE) -> Cuts:
     """What comes before the third stage on the first spatial axis, what follows on channels."""
     rows = dict.fromkeys(("s2-*-rows", "s2-attention"), CHANNELS)
     return {**rows, **dict.fromkeys(("*1", "s2b*", "s2-*"), SPACE), **layer_cuts(data)}
 
 
-def layer_cuts(data: Mapping[str, Any] = WHOLE) -> Cuts:
+def layer_cuts(data: Fields = WHOLE) -> Cuts:
     """Everything on channels. Queries and keys, which have few, are copies; class scores are sums over channels."""
     copies = dict.fromkeys(("*-query*", "*-key*"), REPLICA)
     last = dict.fromkeys(("*-value-rows", "*-attention"), SPACE)
     return {**copies, **last, "data": data, "fc": INPUT, **dict.fromkeys(("loss", "confusion"), WHOLE), "*": CHANNELS}
 
 
-def scans(
-    net: Net, table: str, batch: int, space: Sequence[int], reading: Mapping[str, Any],
-    training: Mapping[str, Any]
-) -> LayerHandle:  # fmt: skip
+def scans(net: Net, table: str, batch: int, space: Sequence[int], reading: Fields, training: Fields) -> LayerHandle:
     """The scans of ``table`` to train on, and those to test on."""
-    for phase, rows, more in (("Test", TEST_BATCH, {}), ("Train", batch, training))[::-1]:
-        path = f"{FOLDER}/{table}-{phase.lower()}.csv"
-        fields = {"path": path, "batchsize": rows, "shape": space, **reading, **more}
+    for phase, rows, more in (("Train", batch, training), ("Test", TEST_BATCH, {})):
+        fields = {"path": f"{FOLDER}/{table}-{phase.lower()}.csv", "batchsize": rows, "shape": space, **reading, **more}
         data = net.add_layer("kNiftiInput", name="data", include=f"k{phase}", **fields)
     return data
 
@@ -182,29 +173,18 @@ def resattnet(
     for stage, count in enumerate(blocks, start=2):
         net.comment(f"stage {stage}")
         filters, extents = width * 2 ** (stage - 2), [-(-n // (stride * 2 ** (stage - 1))) for n in space]
-        x = add_stage(net, stage, count, filters, x)
+        x = add_stage(net, stage, count, x, residual, "halving" if stage > 2 else "", filters=filters)
         if attention and prod(extents) <= MOST:
-            values = dict(zip("xyz", extents, strict=True), narrow=max(filters // NARROW, 1), places=prod(extents))
-            order = {key: values[key] for key in ("narrow", "places", "x", "y", "z")}
-            x = net.use(partial(attend), x, name=f"s{stage}", of="attention", filters=filters, **order)
+            sizes: dict[str, Any] = {"filters": filters, "narrow": max(filters // NARROW, 1), "places": prod(extents)}
+            sizes |= dict(zip("xyz", extents, strict=True))
+            x = net.use(attend, x, name=f"s{stage}", of="attention", **sizes)
     net.comment("classifier")
     x = net.global_pooling(x, name="mean")
+    x = inner_product(net, "fc", x, 2)
     if tested:
-        x = inner_product(net, "fc", x, 2)
         net.confusion(x, data, name="confusion", include="kTest")
-        net.softmax_loss(x, data, name="loss")
-    else:
-        classifier(net, "fc", x, data, 2)
+    net.softmax_loss(x, data, name="loss")
     return net
-
-
-def add_stage(net: Net, stage: int, count: int, filters: int, x: LayerHandle) -> LayerHandle:
-    """``count`` residual blocks, of which the first halves the volume unless the stage is the first."""
-    name, first = f"s{stage}b", 1
-    if stage > 2:
-        halving = partial(residual, stride=2, project=True)
-        x, first = net.use(halving, x, name=f"{name}1", of="halving", filters=filters), 2
-    return net.repeat(count + 1 - first, residual, x, name=name, first=first, filters=filters)
 
 
 def residual(net: NestedLayers, x: LayerHandle, filters: Value, stride: int = 1, project: bool = False) -> LayerHandle:

@@ -41,22 +41,24 @@ def resnet(net: Net, block: Block, blocks: Sequence[int], width: int, side: int,
     x = net.pooling(x, pool="MAX", kernel=3, stride=2, pad=1, name="pool1")
     for stage, count in enumerate(blocks, start=2):
         net.comment(f"stage {stage}")
-        x = add_stage(net, block, stage, count, width * 2 ** (stage - 2), x)
+        filters, wide = width * 2 ** (stage - 2), width * 2**stage
+        values = {"filters": filters} if block is basic else {"filters": filters, "wide": wide}
+        change = "halving" if stage > 2 else "projecting" if block is bottleneck else ""
+        x = add_stage(net, stage, count, x, block, change and f"{block.__name__}-{change}", **values)
     net.comment("classifier")
     classifier(net, "fc", net.global_pooling(x, name="mean"), data, classes)
     return net
 
 
-def add_stage(net: Net, block: Block, stage: int, count: int, filters: int, x: LayerHandle) -> LayerHandle:
-    """``count`` blocks, of which the first halves the image or projects its source where that changes its shape."""
-    values: dict[str, Any] = {"filters": filters}
-    name, kind, first = f"s{stage}b", block.__name__, 1
-    if block is bottleneck:
-        values["wide"] = 4 * filters
-    if stage > 2 or block is bottleneck:
-        of = f"{kind}-halving" if stage > 2 else f"{kind}-projecting"
+def add_stage(
+    net: Net, stage: int, count: int, x: LayerHandle, block: Block, changing: str, **values: Any
+) -> LayerHandle:
+    """``count`` blocks. The first, if it changes the shape, is called ``changing``: it has a projection, and halves the
+    image after the first stage."""
+    name, first = f"s{stage}b", 1
+    if changing:
         changed = partial(block, stride=2 if stage > 2 else 1, project=True)
-        x, first = net.use(changed, x, name=f"{name}1", of=of, **values), 2
+        x, first = net.use(changed, x, name=f"{name}1", of=changing, **values), 2
     return net.repeat(count + 1 - first, block, x, name=name, first=first, **values)
 
 
