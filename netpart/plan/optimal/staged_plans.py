@@ -145,9 +145,9 @@ class _ExpectedStages:
         return sum(device.memory for device in self.insides.priced.devices.of(run).devices)
 
     def least_memory(self, run: range) -> Floats:
-        """[a, b]: bytes that the workers of ``run`` hold at least: values, gradients and states of the parameters, and
-        the outputs of the micro-batches in flight, as many as a schedule 1F1B keeps."""
-        arrays = 2 + self.insides.priced.setting().slots
+        """[a, b]: bytes that the workers of ``run`` hold at least: values and states of the parameters, and the outputs
+        of the micro-batches in flight, as many as a schedule 1F1B keeps. Gradients may share memory with these."""
+        arrays = 1 + self.insides.priced.setting().slots
         after = len(self.insides.priced.devices) - run.start
         flight = min(self.count, -(-after // len(run)))
         held = arrays * self.cuts.parameters + flight * self.cuts.activation
