@@ -41,7 +41,7 @@ endef
 
 .DEFAULT_GOAL := help
 .PHONY: test-slurm bench-sealing bench-simulator help env demo test test-thorough test-peers dist constraints check laws fuzz lint fix cover test-gpu sanitize-gpu sanitize-emulated proto make-zoo draw-zoo editors layers-page language-page speed-page gpu-page bench-partition bench-scale bench-gpu bench-gpu-bridges bench-schemes bench-bridges \
-	bench-planners bench-pipeline bench-cpu bench-workers bench-start bench-ray bench-hybrid resattnet-page clean
+	bench-planners bench-pipeline bench-cpu bench-memory bench-workers bench-start bench-ray bench-hybrid resattnet-page clean
 
 help: ## list these commands
 	@echo 'netpart: make COMMAND, where COMMAND is one of'
@@ -172,6 +172,9 @@ bench-schemes: $(PEERS) ## time every scheme, compared with MPI and PyTorch; ARG
 
 bench-cpu: $(PEERS) ## time one worker, compared with PyTorch; ARGS='--nets lenet,mlp --kernels reference'
 	$(PEERS_BIN)/python -m benchmarks.cpu $(ARGS)
+
+bench-memory: $(PEERS) ## compare the memory of one worker with PyTorch's, and with its plan
+	$(PEERS_BIN)/python -m benchmarks.memory $(ARGS)
 
 bench-workers: $(PEERS) ## time two workers, compared with PyTorch's DDP and tensor parallelism
 	$(PEERS_BIN)/python -m benchmarks.workers $(ARGS)

@@ -1,6 +1,7 @@
 """Speed of bridges and all-reduces among processes of one host, compared with memcpy, ZeroMQ, gloo and MPI.
 
 python -m benchmarks.bridges            all figures, alternating, medians; benchmarks/results/bridges.json
+python -m benchmarks.bridges --loaded   on a busy machine, too
 
 memcpy       64 MB from array to array in one process: about the limit of a bridge
 one way      64 MB from the call of send until the receiver holds it, which it reports by an empty message
@@ -11,7 +12,6 @@ all-reduce   see reduce.py
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +23,7 @@ import numpy as np
 
 from benchmarks import reduce
 from benchmarks.ends import SMALL, End, answered
+from benchmarks.load import begin_watch
 from benchmarks.rows import RESULTS, Row, finish, write
 from netpart.transport.shm import ShmTransport
 from netpart.transport.transport import Array
@@ -127,17 +128,17 @@ def rows(seconds: dict[str, float]) -> Iterator[Row]:
 
 def main() -> int:
     """Measure, print, write the results; 1 if a goal is missed."""
-    if sys.argv[1:]:
+    if sys.argv[1:] not in ([], ["--loaded"]):
         answer(*sys.argv[1:])
         return 0
-    load = os.getloadavg()[0]
+    watch = begin_watch("benchmarks.bridges", anyhow=bool(sys.argv[1:]))
     seconds = measure()
     for name, value in seconds.items():
         rate = "" if "trip" in name else f"{LARGE / value / 1e9:8.1f} GB/s"
         print(f"{name:<20}{1e6 * value:10.1f} µs{rate}", flush=True)
     found = [*rows(seconds), *reduce.rows()]
     microseconds = {name: round(1e6 * value, 1) for name, value in seconds.items()}
-    write(RESULTS / "bridges.json", found, PACKAGES, {"load_at_start": load, "microseconds": microseconds})
+    write(RESULTS / "bridges.json", found, PACKAGES, {"load_of_others": watch.others(), "microseconds": microseconds})
     return finish(found)
 
 

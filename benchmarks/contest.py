@@ -26,12 +26,14 @@ DEADLINE = 900.0
 
 @dataclass
 class Timed:
-    """Seconds of the steps that count, the mean loss of all steps of the first run, and bytes in memory at most."""
+    """Seconds of the steps that count, the mean loss of all steps of the first run, and bytes in memory at most;
+    ``runs`` are the medians of the single runs."""
 
     seconds: list[float] = field(default_factory=list)
     loss: float = 0.0
     peak: int = 0
     imported: int = 0
+    runs: list[float] = field(default_factory=list)
 
     @property
     def median(self) -> float:
@@ -43,6 +45,11 @@ class Timed:
         self.loss = self.loss if self.seconds else loss
         self.peak = max(self.peak, peak)
         self.seconds += seconds[WARM_UP:]
+        self.runs.append(median(seconds[WARM_UP:]))
+
+    def run_ratios(self, peer: Timed) -> tuple[float, ...]:
+        """The ratio of each run: how many times as long the step of ``peer`` took in its run of the same round."""
+        return tuple(round(theirs / ours, 3) for ours, theirs in zip(self.runs, peer.runs, strict=False))
 
 
 def netpart(

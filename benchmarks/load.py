@@ -5,7 +5,9 @@ The load average of the system cannot be used for this: it counts the benchmark 
 
 from __future__ import annotations
 
+import argparse
 import os
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -84,6 +86,21 @@ def expect_quiet(cores: Iterable[float | None], what: str) -> None:
         raise LoadedMachineError(
             what, f"a quiet machine, at most {QUIET:g} cores in use by others", got, f"{hint} ({kept})"
         )
+
+
+def add_loaded_option(parser: argparse.ArgumentParser) -> None:
+    """Add --loaded, the ``anyhow`` of ``begin_watch``."""
+    parser.add_argument("--loaded", action="store_true", help="measure on a busy machine, too; the load is recorded")
+
+
+def begin_watch(what: str, anyhow: bool) -> Watch:
+    """A watch from now on. On a busy machine the command ends with a message, unless it measures ``anyhow``."""
+    if not anyhow:
+        try:
+            expect_quiet([look()], what)
+        except LoadedMachineError as error:
+            sys.exit(f"{error}")
+    return Watch()
 
 
 def look(seconds: float = LOOK_SECONDS) -> float | None:

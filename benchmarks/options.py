@@ -8,9 +8,10 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
+from benchmarks.load import add_loaded_option
 from benchmarks.nets import NETS, Net, smaller
 
-ROUNDS, SECONDS = 2, 2.0
+ROUNDS, SECONDS = 3, 2.0
 FLOAT32, BFLOAT16 = "float32", "bfloat16"
 PACKAGES = ("netpart", "numpy", "pyzmq", "torch")
 
@@ -32,6 +33,7 @@ def parse(
     if narrow:
         parser.add_argument("--precision", choices=(FLOAT32, BFLOAT16), default=FLOAT32, help="of netpart's numbers")
     parser.add_argument("-o", "--output", type=Path, metavar="F.json", help="where the figures go")
+    add_loaded_option(parser)
     args = parser.parse_args()
     if find_spec("torch") is None:
         parser.error("expected PyTorch, got none; `make` installs it: see the Makefile")
@@ -42,6 +44,7 @@ def parse(
         args.nets = [smaller(net) for net in args.nets]
         args.rounds = 1
         args.seconds = 0.01
+        args.loaded = True
     return args
 
 

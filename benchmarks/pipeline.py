@@ -33,6 +33,7 @@ from itertools import chain
 from pathlib import Path
 from statistics import mean, median
 
+from benchmarks.load import add_loaded_option, begin_watch
 from benchmarks.rows import RESULTS, Row, finish, write
 from netpart.collectives.network import LinkCost
 from netpart.measure.link_speed import measure_link
@@ -73,10 +74,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="measure how long the stages of a pipeline wait")
     parser.add_argument("--quick", action="store_true", help="small nets, few steps; writes nothing without -o")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the results to FILE")
+    add_loaded_option(parser)
     args = parser.parse_args()
     if any(os.environ.get(name) != "1" for name in THREADS):  # what reads them has been imported: begin again
         again = [sys.executable, "-m", "benchmarks.pipeline", *sys.argv[1:]]
         return subprocess.run(again, env=os.environ | dict.fromkeys(THREADS, "1"), check=False).returncode
+    watch = begin_watch("benchmarks.pipeline", args.loaded or args.quick)
     size, shares = (Size(2, 64, 8, 16, 3), (1, 4)) if args.quick else (Size(), MICRO_BATCHES)
     link = measure_link()
     measured = {o: [stage_rows(size, k, m, None, o) for k in MEASURED for m in shares] for o in ORDERS}
@@ -86,7 +89,7 @@ def main() -> int:
     errors = [error_row(ORDERS[order], found) for order, found in measured.items()]
     rows += errors
     if args.output or not args.quick:
-        settings = {**vars(size), "link": vars(link), "load_at_start": os.getloadavg()[0]}
+        settings = {**vars(size), "link": vars(link), "load_of_others": watch.others()}
         write(args.output or RESULTS / "pipeline.json", rows, PACKAGES, {"settings": settings})
     return 0 if args.quick else finish(errors)
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
+from benchmarks.load import add_loaded_option, begin_watch
 from benchmarks.rows import RESULTS, Row, finish, write
 from netpart.resources import zoo_folder
 from tests.end2end.ray_hosts import LONG, RayHosts
@@ -56,7 +56,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="compare the launchers ray and env")
     parser.add_argument("--quick", action="store_true", help="once each; writes nothing without -o")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the results to FILE")
+    add_loaded_option(parser)
     args = parser.parse_args()
+    watch = begin_watch("benchmarks.ray_launcher", args.loaded or args.quick)
     ours, theirs, starts = list[float](), list[float](), list[float]()
     with TemporaryDirectory() as name, RayHosts(WORKERS, Path(name)) as hosts:
         hosts.start_ray("--include-dashboard", "false")
@@ -71,7 +73,7 @@ def main() -> int:
         Row(f"{about}: to ready workers", "the limit", median(starts), START_GOAL, "s", 1.0),
     ]
     if args.output or not args.quick:
-        settings = {"load_at_start": os.getloadavg()[0], "runs": len(ours), "steps": STEPS}
+        settings = {"load_of_others": watch.others(), "runs": len(ours), "steps": STEPS}
         write(args.output or RESULTS / "ray-launcher.json", rows, PACKAGES, {"settings": settings})
     code = finish(rows)
     return 0 if args.quick else code

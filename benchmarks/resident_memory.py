@@ -5,7 +5,8 @@
 
 A process takes memory besides its plan: Python, NumPy, the kernels' library. That of two workers of a tiny net is taken
 off. Memory that several processes share is divided among them (Pss in proc_pid_smaps(5)): the resident sizes of two
-workers count tensors twice that both can reach. Other processes do not disturb this.
+workers count tensors twice that both can reach. Pages of files, such as libraries, do not count: all processes of the
+host share them, so a process has fewer while more others run. Other processes do not disturb the rest.
 """
 
 from __future__ import annotations
@@ -91,9 +92,9 @@ def _worker_processes(process: int) -> list[int]:
 
 
 def _shared_size(process: int) -> int:
-    """Bytes that a process has in memory. Of what it shares with others it has a part."""
-    found = re.search(r"^Pss:\s+(\d+) kB", Path(f"/proc/{process}/smaps_rollup").read_text(encoding="utf-8"), re.M)
-    return 0 if found is None else int(found[1]) * 1024
+    """Bytes that a process has in memory, without pages of files. Of what it shares with others it has a part."""
+    rollup = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="utf-8")
+    return 1024 * sum(map(int, re.findall(r"^Pss_(?:Anon|Shmem):\s+(\d+) kB", rollup, re.M)))
 
 
 if __name__ == "__main__":

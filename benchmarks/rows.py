@@ -23,7 +23,9 @@ CORES = len(os.sched_getaffinity(0))
 class Row:
     """The figures of ``netpart`` and a ``peer`` for the same ``work``, in ``unit``; less is better.
 
-    ``goal`` is the least ``ratio`` to reach, None without a goal.
+    ``goal`` is the least ``ratio`` to reach, None without a goal. ``runs`` are the ratios of single runs, one after
+    another. ``shares`` are the fractions of the GEMM peak that netpart and the peer reach. ``load`` is the number of
+    cores that other processes used meanwhile, None if unknown.
     """
 
     work: str
@@ -32,6 +34,9 @@ class Row:
     peer: float
     unit: str = "s"
     goal: float | None = None
+    runs: tuple[float, ...] = ()
+    shares: tuple[float, ...] = ()
+    load: float | None = None
 
     @property
     def ratio(self) -> float:
@@ -44,12 +49,17 @@ class Row:
         return self.goal is not None and self.ratio < self.goal
 
     def as_json(self) -> dict[str, Any]:
-        """The row as it is written."""
-        return asdict(self) | {"ratio": round(self.ratio, 3)}
+        """The row as it is written, without what was not measured."""
+        found = asdict(self) | {"ratio": round(self.ratio, 3)}
+        for name in ("runs", "shares", "load"):
+            if found[name] in ((), None):
+                del found[name]
+        return found
 
     def __str__(self) -> str:
         goal = "" if self.goal is None else f", goal {self.goal:g}{': missed' if self.missed else ''}"
-        return f"{self.work}: {self.ratio:.2f} against {self.against}{goal}"
+        spread = f" ({min(self.runs):.2f} to {max(self.runs):.2f})" if self.runs else ""
+        return f"{self.work}: {self.ratio:.2f}{spread} against {self.against}{goal}"
 
 
 def write(path: Path, rows: Sequence[Row], packages: Sequence[str], more: Mapping[str, Any] | None = None) -> None:

@@ -13,7 +13,6 @@ start from the same weights, read the same rows and must reach the same loss. Wi
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,6 +21,7 @@ from pathlib import Path
 
 from benchmarks.contenders import CONTENDERS, WARM_UP, Bench, Timed
 from benchmarks.crossovers import QUICK, SWEEPS, Sweep, square
+from benchmarks.load import add_loaded_option, begin_watch
 from benchmarks.mlp import Work
 from benchmarks.report import RESULTS, missed, print_crossover, print_work, write
 from benchmarks.rows import CORES
@@ -74,8 +74,9 @@ def sweep(bench: Bench, along: Sweep, rounds: int) -> list[Timed]:
 def main() -> int:
     """Measure, print, write the results; 1 if a goal was missed."""
     args = parse()
+    watch = begin_watch("benchmarks.schemes", args.loaded or args.quick)
     works = [square(32, 16), square(32, 16, 4)] if args.quick else list(grid(args.full))
-    settings = {"load_at_start": os.getloadavg()[0], "netpart_arguments": args.arguments, "rounds": args.rounds}
+    settings = {"netpart_arguments": args.arguments, "rounds": args.rounds}
     timed, crossovers = [], []
     with Bench(args.arguments) as bench:
         for work in works:
@@ -85,7 +86,7 @@ def main() -> int:
             crossovers.append((along, sweep(bench, along, args.rounds)))
             print_crossover(*crossovers[-1])
     if args.output or not args.quick:
-        write(args.output or RESULTS, timed, crossovers, settings)
+        write(args.output or RESULTS, timed, crossovers, settings | {"load_of_others": watch.others()})
     below_goal = [] if args.quick else missed(timed)
     for row in below_goal:
         print(row)
@@ -100,6 +101,7 @@ def parse() -> argparse.Namespace:
     extent.add_argument("--quick", action="store_true", help="tiny works: does it run?")
     parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help="runs of each contender at each work")
     parser.add_argument("-o", "--output", type=Path, metavar="F.json", help="where the figures go")
+    add_loaded_option(parser)
     parser.add_argument("arguments", nargs="*", metavar="-- ARGUMENT", help="of netpart run")
     return parser.parse_args()
 

@@ -12,7 +12,6 @@ Needs root, iproute2, a kernel with network namespaces, and the extra `secure`.
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -24,6 +23,7 @@ from time import perf_counter
 import numpy as np
 
 from benchmarks.ends import End, answered
+from benchmarks.load import add_loaded_option, begin_watch
 from benchmarks.rows import RESULTS, Row, finish, write
 from benchmarks.veth import ADDRESSES, VethPair, inside
 from netpart.choices import AES_GCM, CURVE
@@ -103,6 +103,7 @@ def parse() -> argparse.Namespace:
     """The options."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.sealing", description="sealed links against plain ones")
     parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help=f"bursts of each kind ({ROUNDS})")
+    add_loaded_option(parser)
     parser.add_argument("--measure", nargs=3, metavar=("WORK", "NAMESPACE", "ROUNDS"), help=argparse.SUPPRESS)
     parser.add_argument("--answer", nargs=3, metavar=("KIND", "BYTES", "ADDRESS"), help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -117,7 +118,7 @@ def main() -> int:
     if args.measure:
         print_seconds(args.measure[0], args.measure[1], int(args.measure[2]))
         return 0
-    load = os.getloadavg()[0]
+    watch = begin_watch("benchmarks.sealing", args.loaded)
     with VethPair() as pair:
         seconds = {"streamed": measured("streamed", pair, args.rounds)}
         pair.slow("1gbit")
@@ -126,7 +127,7 @@ def main() -> int:
         for kind, value in found.items():
             print(f"{work:<12}{kind:<10}{1e3 * value:10.2f} ms{WORKS[work][0] / value / 1e9:8.2f} GB/s", flush=True)
     compared = list(rows(seconds))
-    write(RESULTS / "sealing.json", compared, PACKAGES, {"load_at_start": load, "seconds": seconds})
+    write(RESULTS / "sealing.json", compared, PACKAGES, {"load_of_others": watch.others(), "seconds": seconds})
     return finish(compared)
 
 

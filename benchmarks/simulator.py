@@ -10,13 +10,13 @@ another, and the link between two processes. The measured step is the median of 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from statistics import median
 
+from benchmarks.load import add_loaded_option, begin_watch
 from benchmarks.machine import again_on_one_thread
 from benchmarks.nets import NETS, job, smaller
 from benchmarks.rows import RESULTS, Row, finish, write
@@ -72,9 +72,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="hold simulated steps against real ones")
     parser.add_argument("--quick", action="store_true", help="small nets, few steps; writes nothing")
     parser.add_argument("-o", "--output", type=Path, default=RESULTS / "simulator.json")
+    add_loaded_option(parser)
     args = parser.parse_args()
     if (code := again_on_one_thread("benchmarks.simulator")) is not None:
         return code
+    watch = begin_watch("benchmarks.simulator", args.loaded or args.quick)
     link, steps = measure_link(), 3 if args.quick else STEPS
     print(f"link: {link}")
     rows = [compare(setting, link, steps, args.quick) for setting in SETTINGS]
@@ -84,7 +86,7 @@ def main() -> int:
     rows.append(Row("discordance, 1 - tau", "what is allowed", max(1 - tau, 1e-3), 1 - TAU_GOAL, "", 1.0))
     if args.quick:
         return 0
-    write(args.output, rows, PACKAGES, {"link": vars(link), "load_at_start": os.getloadavg()[0]})
+    write(args.output, rows, PACKAGES, {"link": vars(link), "load_of_others": watch.others()})
     return finish(rows[-2:])
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +18,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 
 from benchmarks.contest import Timed
+from benchmarks.load import begin_watch
 from benchmarks.machine import ROOT, environment
 from benchmarks.nets import NETS
 from benchmarks.options import PACKAGES, parse
@@ -35,6 +35,7 @@ def main() -> int:
     """Measure, print, write the results; 1 if the goal was missed."""
     args = parse("start", "time the start of a run")
     ours, theirs = Timed(), Timed()
+    watch = begin_watch("benchmarks.start", args.loaded)
     with TemporaryDirectory() as folder:
         prepared = prepare(NETS["lenet"], Path(folder))
         for _ in range(1 if args.quick else STARTS * args.rounds):
@@ -43,7 +44,7 @@ def main() -> int:
     about = "LeNet, 2 workers, to the end of the first step"
     rows = [Row(about, "a PyTorch DDP script", ours.median, theirs.median, "s", GOAL)]
     if args.output or not args.quick:
-        settings = {"load_at_start": os.getloadavg()[0], "starts": len(ours.seconds)}
+        settings = {"load_of_others": watch.others(), "starts": len(ours.seconds)}
         write(args.output or RESULTS / "start.json", rows, PACKAGES, {"settings": settings})
     code = finish(rows)
     return 0 if args.quick else code

@@ -14,7 +14,6 @@ messages; in DDP those of each process.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from math import prod
 from pathlib import Path
@@ -23,6 +22,7 @@ from tempfile import TemporaryDirectory
 from benchmarks.contenders import TORCH, Bench
 from benchmarks.contest import LAST, PLAIN, Peer, Timed, check_losses, netpart, recommended
 from benchmarks.cpu import MEMORY_GOAL
+from benchmarks.load import begin_watch
 from benchmarks.machine import imported
 from benchmarks.mlp import Work
 from benchmarks.nets import NETS, PUBLISHED
@@ -46,6 +46,7 @@ def main() -> int:
     """Measure, print, write the results; 1 if a goal was missed."""
     args = parse("workers", "time two workers, compared with PyTorch's", NETS | PUBLISHED)
     rows, ratios = list[Row](), list[float]()
+    watch = begin_watch("benchmarks.workers", args.loaded)
     with TemporaryDirectory() as folder:
         base = imported()
         for net in args.nets:
@@ -58,7 +59,7 @@ def main() -> int:
     if any(net.name == "mlp" for net in args.nets):
         rows.append(tensor_row(args))
     if args.output or not args.quick:
-        about = {"load_at_start": os.getloadavg()[0], "rounds": args.rounds, "kernels": args.kernels or "auto"}
+        about = {"load_of_others": watch.others(), "rounds": args.rounds, "kernels": args.kernels or "auto"}
         write(args.output or RESULTS / "workers.json", rows, PACKAGES, {"settings": about})
     return 0 if args.quick else finish(rows)
 

@@ -7,13 +7,18 @@
     netpart.check(job, workers=3)       what the cut costs, by layer and worker
     netpart.explain(job, "fc1")         why its helpers are there, and other cuts of the layer
     netpart.diff(before, after)         what two cuts differ in
+    netpart.draw(job, workers=3)        the net cut over 3 workers as SVG, text or JSON
     netpart.verify(job, workers=3)      compare the cut net with the uncut one
+    netpart.profile(job, workers=3)     the measured time and memory of a step
     netpart.simulate(job, workers=8)    the time of a step of workers that this machine plays
     netpart.plan(job, workers=3)        the cuts that planners propose, and the best as a job
     netpart.save_plan(job, "plan.conf") write the cut as a job
     netpart.run(job, workers=3)         train it on 3 worker processes
     netpart.evaluate(job)               test it from its newest checkpoint
     netpart.predict(job, input=rows)    the classes of rows, from its newest checkpoint
+    netpart.gradcam(job)                where in a sample it finds the evidence for a class
+    netpart.sample(job, prompt=b"if")   text that it generates
+    netpart.look(job)                   the rows that it reads, and what an epoch costs
 
 Every error that netpart raises on purpose is a NetpartError. Its subclasses ConfigError, DataError and WorkerFailed
 give more detail. Importing netpart imports nothing large: each function is imported when it is first used.
@@ -32,13 +37,18 @@ if TYPE_CHECKING:
     from netpart.api.build import build
     from netpart.api.check import check
     from netpart.api.diff import diff
+    from netpart.api.draw import draw
     from netpart.api.evaluate import evaluate
     from netpart.api.explain import explain
+    from netpart.api.gradcam import gradcam
     from netpart.api.load import load
+    from netpart.api.look import look
     from netpart.api.partition import partition
     from netpart.api.plan import plan
     from netpart.api.predict import predict
+    from netpart.api.profile import profile
     from netpart.api.run import run
+    from netpart.api.sample import sample
     from netpart.api.save_plan import save_plan
     from netpart.api.simulate import simulate
     from netpart.api.verify import verify
@@ -65,13 +75,18 @@ __all__ = [
     "build",
     "check",
     "diff",
+    "draw",
     "evaluate",
     "explain",
+    "gradcam",
     "load",
+    "look",
     "partition",
     "plan",
     "predict",
+    "profile",
     "run",
+    "sample",
     "save_plan",
     "simulate",
     "verify",
@@ -120,7 +135,7 @@ def __dir__() -> list[str]:
 
 
 class _FrontDoor(ModuleType):
-    """The package, in which ``plan`` and ``verify`` are functions and not the packages of the same names.
+    """The package, in which ``draw``, ``plan`` and ``verify`` are functions and not the packages of the same names.
 
     Python sets a package as an attribute of the one that it is in when a module of it is imported, for the first time
     or by another function of this package: the function would be gone.

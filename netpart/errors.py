@@ -32,11 +32,13 @@ class Position:
     instance: str = ""
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}" + (f" ({self.instance})" if self.instance else "")
+        return f"{self.file}:{self.line}:{self.column}" + (f" ({clip_text(self.instance)})" if self.instance else "")
 
 
 LONGEST = 300
 """Maximum number of characters that an error quotes of what a user wrote."""
+LONGEST_HINT = 1000
+"""Likewise of a hint, which may have several names that a user wrote."""
 
 
 THERE = {
@@ -145,7 +147,7 @@ class ConfigError(JobError):
         self.position = position
 
     def describe(self) -> str:
-        hint = f"; {self.hint}" if self.hint else ""
+        hint = f"; {clip_text(self.hint, LONGEST_HINT)}" if self.hint else ""
         return f"{clip_text(self.who)}: expected {self.expected}, got {clip_text(self.got)}{hint}"
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import netpart
+from netpart.draw.look import DrawingLook
 from netpart.errors import ConfigError
 from netpart.graph.net import Net
 from netpart.graph.partition import Partition
@@ -67,7 +68,8 @@ def test_errors_say_where(path: Path) -> None:
 def test_a_notebook_shows_drawings(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[tuple[object, str]] = []
 
-    def render(shown: object, format: str) -> str:
+    def render(shown: object, format: str, look: DrawingLook) -> str:
+        assert look.fold == "auto"
         drawn.append((shown, format))
         return "<svg>"
 

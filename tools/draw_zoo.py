@@ -2,7 +2,7 @@
 
 Those of graphs/schemes are drawn once under every scheme: JOB-SCHEME.svg. Of the published nets the small ones are
 drawn, cut on data, on layers and both ways: JOB-{data,layers,mixed}.svg, where the last two are jobs of their own or
-schemes.
+schemes. One published net is drawn with its blocks folded.
 
 Drawings that a page shows are in docs/images and committed. All others take megabytes, and are written to out/zoo.
 
@@ -26,6 +26,8 @@ PAGES = ("*.md", "docs/**/*.md", "graphs/*.md")
 SMALL = "-small"
 CUTS = {"data": "DATA", "layers": "GATHER_SCATTER", "mixed": "ONE_WEIRD_TRICK"}
 """Schemes that cut a small net if no other job of its folder has that cut."""
+FOLDED = {"gpt2": "COLUMN_ROW"}
+"""Published nets that are drawn with folded blocks, and the scheme of the drawing."""
 ALIKE = ("resattnet34-small", "resnet34-small")
 """Jobs that are not drawn: they have more of the same blocks as another one."""
 
@@ -46,6 +48,8 @@ def drawings(conf: Path) -> dict[str, Drawing]:
     """The drawings of one job by name."""
     from netpart.families import SCHEMES
 
+    if conf.stem in FOLDED:
+        return {f"{conf.stem}-folded.svg": (conf, FOLDED[conf.stem])}
     if is_published(conf) or conf.stem in ALIKE:
         return {}
     if is_published(conf.with_stem(conf.stem.removesuffix(SMALL))):
@@ -64,8 +68,10 @@ def is_published(conf: Path) -> bool:
 
 def fresh(conf: Path, scheme: str | None) -> str:
     """The drawing of a job, cut over as many workers as it asks for."""
+    from netpart.choices import BLOCKS, NONE
     from netpart.draw import render
     from netpart.draw.cluster import groups_svg
+    from netpart.draw.look import DrawingLook
     from netpart.graph.server_pieces import add_job_servers
     from netpart.plan.partition import partition_by_scheme
     from netpart.proto.reader import read_job
@@ -75,7 +81,9 @@ def fresh(conf: Path, scheme: str | None) -> str:
     with job.explaining():
         cut = partition_by_scheme(job.proto, default_workers(job.proto), job.folder, scheme, phases=("train",))
     found = add_job_servers(cut)
-    return groups_svg(found) if found.cluster.size > cut.workers else render(cut.graph, "svg")
+    if found.cluster.size > cut.workers:
+        return groups_svg(found)
+    return render(cut.graph, "svg", look=DrawingLook(BLOCKS if conf.stem in FOLDED else NONE))
 
 
 def shown(root: Path) -> set[str]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+from netpart.builder.layer_fields import POSITIONAL
 from netpart.builder.layer_methods import method_types
 from netpart.layers import layer_class
 from netpart.proto.field_catalogue import FieldDescription, all_fields
@@ -26,6 +27,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict, Unpack
 
 from netpart.builder.layer_list import LayerHandle
+from netpart.builder.named_value import NamedValue
+
+Whole = int | NamedValue
+Number = float | NamedValue
+Truth = bool | NamedValue
 
 class LayerFields(TypedDict, total=False):
     """Fields that every layer may have."""
@@ -39,15 +45,15 @@ class LayerMethods:
         self,
         type: str,
         /,
-        *sources: LayerHandle,
+        *given: Any,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
         **fields: Any,
     ) -> LayerHandle: ...
 """
 SCALARS = {
-    "int32": "int", "int64": "int", "uint32": "int", "uint64": "int", "float": "float", "double": "float",
-    "bool": "bool", "string": "str",
+    "int32": "Whole", "int64": "Whole", "uint32": "Whole", "uint64": "Whole", "float": "Number", "double": "Number",
+    "bool": "Truth", "string": "str",
 }  # fmt: skip
 
 
@@ -70,11 +76,14 @@ def method_lines(name: str, of: str, known: list[FieldDescription]) -> Iterator[
     """The method that adds a layer of the type ``of``, with the meanings of the type and of its fields."""
     fields = conf_fields(of, known)
     meanings = {value.name: value.meaning for field in known if field.type == "LayerType" for value in field.values}
-    yield f"    def {name}(\n        self,\n        *sources: LayerHandle,\n        name: str | None = None,\n"
+    first = fields[:POSITIONAL]
+    types = " | ".join(dict.fromkeys(["LayerHandle", *map(value_type, first)]))
+    yield f"    def {name}(\n        self,\n        *sources: {types},\n        name: str | None = None,\n"
     yield "        params: Sequence[Mapping[str, Any]] = (),\n"
     yield from (f"        {field.name}: {value_type(field)} | None = None,\n" for field in fields)
     yield "        **common: Unpack[LayerFields],\n    ) -> LayerHandle:\n"
     yield f'        """{of}: {meanings[of]}.\n\n' if fields else f'        """{of}: {meanings[of]}."""\n'
+    yield f"        After the sources: {', '.join(field.name for field in first)}.\n\n" if fields else ""
     yield from (f"        {field.name}: {field.meaning}\n".replace("\\", "\\\\") for field in fields)
     yield '        """\n' if fields else ""
 
@@ -94,7 +103,8 @@ def value_type(field: FieldDescription) -> str:
     """The type of the argument for a field: names of an enum's values, mappings for blocks."""
     single = SCALARS.get(field.type, "Mapping[str, Any]")
     if field.values:
-        single = f"Literal[{', '.join(repr(value.name) for value in field.values)}]".replace("'", '"')
+        names = ", ".join(repr(value.name) for value in field.values).replace("'", '"')
+        single = f"Literal[{names}] | NamedValue"
     return f"{single} | Sequence[{single}]" if field.repeated else single
 
 

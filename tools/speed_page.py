@@ -9,12 +9,15 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from benchmarks.load import loaded
 from netpart.units import bytes_text, seconds_text
 from tools import results_page
 from tools.results_page import Json, about, keep, missing, results
 
 PAGE = "docs/speed-results.md"
 HEAD = "| work | compared with | netpart | peer | ratio | goal |\n|---|---|--:|--:|--:|--:|"
+SHARES_HEAD = HEAD.replace(" goal |", " goal | of the peak |").replace("--:|--:|--:|--:|", "--:|--:|--:|--:|--:|")
+"""With the shares of the GEMM peak that netpart and the peer reach."""
 
 
 def filled(root: Path) -> str:
@@ -25,15 +28,27 @@ def filled(root: Path) -> str:
 def table(root: Path, name: str) -> str:
     """The table of one benchmark, with its conditions, or a sentence that it has not been run."""
     found = results(root, name)
-    return missing(name) if found is None else "\n".join([about(found), "", HEAD, *map(line, found["rows"])]) + "\n"
+    if found is None:
+        return missing(name)
+    shares = any(row.get("shares") for row in found["rows"])
+    lines = (line(row) + (share_cell(row) if shares else "") for row in found["rows"])
+    return "\n".join([about(found), "", SHARES_HEAD if shares else HEAD, *lines]) + "\n"
+
+
+def share_cell(row: Json) -> str:
+    """The cell of the shares of the GEMM peak."""
+    return f" {' / '.join(f'{share:.2f}' for share in row.get('shares', ())) or '–'} |"
 
 
 def line(row: Json) -> str:
-    """One comparison."""
+    """One comparison. A ratio has the range of its runs, and a mark if others used the machine meanwhile."""
     ours, theirs = (value(row[who], row["unit"]) for who in ("netpart", "peer"))
     goal = "–" if row["goal"] is None else f"{row['goal']:.2f}"
     missed = row["goal"] is not None and row["ratio"] < row["goal"]
-    ratio = f"{row['ratio']:.2f}{' (missed)' if missed else ''}"
+    runs = row.get("runs", ())
+    spread = f" ({min(runs):.2f}–{max(runs):.2f})" if runs else ""
+    busy = f" (busy: {row['load']:.1f} cores)" if loaded(row.get("load")) else ""
+    ratio = f"{row['ratio']:.2f}{spread}{' (missed)' if missed else ''}{busy}"
     return f"| {row['work']} | {row['against']} | {ours} | {theirs} | {ratio} | {goal} |"
 
 

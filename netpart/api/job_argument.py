@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from operator import index
 from os import PathLike
@@ -16,6 +17,20 @@ from netpart.plan.partition import with_scheme
 from netpart.proto.reader import Job, read_job
 
 JobOrPath = Job | str | PathLike[str]
+ARGUMENTS = {"--class": "target"}
+"""The names of arguments that differ from those of the options."""
+
+
+@contextmanager
+def named_arguments() -> Iterator[None]:
+    """Errors about an option of the command line, "--top-k", leave the block as those about an argument, "top_k"."""
+    try:
+        yield
+    except ConfigError as error:
+        for fault in error.faults:
+            if isinstance(fault, ConfigError) and fault.who.startswith("--") and " " not in fault.who:
+                fault.who = ARGUMENTS.get(fault.who) or fault.who.removeprefix("--").replace("-", "_")
+        raise
 
 
 def read_job_argument(job: JobOrPath) -> Job:

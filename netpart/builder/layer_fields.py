@@ -18,7 +18,7 @@ POSITIONAL = 2
 
 def name_values(type: str, values: Sequence[Any], who: str) -> dict[str, Any]:
     """``values``, which follow the sources, by the names of their fields. Raises ConfigError for more of them."""
-    names = conf_field_names(type)[:POSITIONAL]
+    names = _conf_field_names(type)[:POSITIONAL]
     if len(values) > len(names):
         expected = f"sources, then {' and '.join(names)}" if names else "sources that are layers"
         raise ConfigError(who, expected, repr(values[len(names)]), "pass other fields by name")
@@ -39,12 +39,12 @@ def group_by_conf(type: str, fields: Mapping[str, Any], who: str) -> dict[str, A
         elif name in known:
             found[name] = value
         else:
-            hint = nearest_field_hint(name, [*conf_field_names(type), *known])
+            hint = nearest_field_hint(name, [*_conf_field_names(type), *known])
             raise ConfigError(who, f"a field of {type}", repr(name), hint)
     return found
 
 
-def conf_field_names(type: str) -> list[str]:
+def _conf_field_names(type: str) -> list[str]:
     """The names of the fields of the confs of a type, in the order of proto/."""
     return list(dict.fromkeys(name for conf in layer_class(type).confs for name in _conf_fields(conf)))
 

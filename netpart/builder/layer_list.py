@@ -69,9 +69,13 @@ class LayerList(LayerMethods):
         self, name: str, type: str, sources: Sequence[LayerHandle], fields: Mapping[str, Any], place: CallerPosition
     ) -> LayerHandle:
         """Add a layer with ``fields``, which are those of LayerProto."""
-        head = {"name": name, "type": type, "srclayers": [self._source_name(source, name) for source in sources]}
+        head: dict[str, Any] = {
+            "name": name,
+            "type": type,
+            "srclayers": [self._source_name(source, name) for source in sources],
+        }
         layer = LayerProto()
-        fill_message(layer, head | fields, name, self.notes, ("layer", len(self.layers)))
+        fill_message(layer, {**head, **fields}, name, self.notes, ("layer", len(self.layers)))
         self.layers.append(layer)
         self.places.append(place)
         self.names.add(name)

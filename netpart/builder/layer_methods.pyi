@@ -4,19 +4,24 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict, Unpack
 
 from netpart.builder.layer_list import LayerHandle
+from netpart.builder.named_value import NamedValue
+
+Whole = int | NamedValue
+Number = float | NamedValue
+Truth = bool | NamedValue
 
 class LayerFields(TypedDict, total=False):
     """Fields that every layer may have."""
 
-    include: Literal["kUnknown", "kTrain", "kVal", "kTest", "kPositive", "kNegative", "kForward", "kBackward", "kLoss", "kDeploy", "kAggGrad"] | Sequence[Literal["kUnknown", "kTrain", "kVal", "kTest", "kPositive", "kNegative", "kForward", "kBackward", "kLoss", "kDeploy", "kAggGrad"]]
-    exclude: Literal["kUnknown", "kTrain", "kVal", "kTest", "kPositive", "kNegative", "kForward", "kBackward", "kLoss", "kDeploy", "kAggGrad"] | Sequence[Literal["kUnknown", "kTrain", "kVal", "kTest", "kPositive", "kNegative", "kForward", "kBackward", "kLoss", "kDeploy", "kAggGrad"]]
-    partition_dim: int
-    location: int | Sequence[int]
+    include: Literal["kUnknown", "kTrain", "kVal", "kTest", "kPositive", "kNegative", "kForward", "kBackward", "kLoss", "kDeploy", "kAggGrad"] | NamedValue | Sequence[Literal["kUnknown", "kTrain", "kVal", "kTest", "kPositive", "kNegative", "kForward", "kBackward", "kLoss", "kDeploy", "kAggGrad"] | NamedValue]
+    exclude: Literal["kUnknown", "kTrain", "kVal", "kTest", "kPositive", "kNegative", "kForward", "kBackward", "kLoss", "kDeploy", "kAggGrad"] | NamedValue | Sequence[Literal["kUnknown", "kTrain", "kVal", "kTest", "kPositive", "kNegative", "kForward", "kBackward", "kLoss", "kDeploy", "kAggGrad"] | NamedValue]
+    partition_dim: Whole
+    location: Whole | Sequence[Whole]
     cut: Mapping[str, Any] | Sequence[Mapping[str, Any]]
-    remainder: Literal["LAST", "SPREAD"]
+    remainder: Literal["LAST", "SPREAD"] | NamedValue
     shard: Mapping[str, Any] | Sequence[Mapping[str, Any]]
-    sum_gradient: bool
-    recompute: bool
+    sum_gradient: Truth
+    recompute: Truth
 
 def method_types() -> dict[str, str]: ...
 
@@ -25,7 +30,7 @@ class LayerMethods:
         self,
         type: str,
         /,
-        *sources: LayerHandle,
+        *given: Any,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
         **fields: Any,
@@ -33,14 +38,16 @@ class LayerMethods:
 
     def accuracy(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | Whole,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
-        topk: int | None = None,
-        ignore_index: int | None = None,
+        topk: Whole | None = None,
+        ignore_index: Whole | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kAccuracy: share of rows whose label is among the topk.
+
+        After the sources: topk, ignore_index.
 
         topk: number of indices per row, largest value first
         ignore_index: positions with this label are not counted; it need not be a class. Unset: none
@@ -48,14 +55,16 @@ class LayerMethods:
 
     def activation(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | Literal["RELU", "SIGMOID", "TANH", "STANH", "GELU", "GELU_TANH", "SILU", "MISH", "ELU", "SOFTPLUS", "RELU6"] | NamedValue | Number,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
-        type: Literal["RELU", "SIGMOID", "TANH", "STANH", "GELU", "GELU_TANH", "SILU", "MISH", "ELU", "SOFTPLUS", "RELU6"] | None = None,
-        alpha: float | None = None,
+        type: Literal["RELU", "SIGMOID", "TANH", "STANH", "GELU", "GELU_TANH", "SILU", "MISH", "ELU", "SOFTPLUS", "RELU6"] | NamedValue | None = None,
+        alpha: Number | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kActivation: the function named in activation_conf.
+
+        After the sources: type, alpha.
 
         type: the function
         alpha: limit of ELU for small x is -alpha
@@ -72,28 +81,30 @@ class LayerMethods:
 
     def array_input(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | str,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
         path: str | None = None,
         data: str | None = None,
         label_path: str | None = None,
         label: str | None = None,
-        batchsize: int | Sequence[int] | None = None,
-        shuffle: bool | None = None,
-        prefetching: bool | None = None,
-        random_skip: int | None = None,
-        mean_value: float | None = None,
-        std_value: float | None = None,
+        batchsize: Whole | Sequence[Whole] | None = None,
+        shuffle: Truth | None = None,
+        prefetching: Truth | None = None,
+        random_skip: Whole | None = None,
+        mean_value: Number | None = None,
+        std_value: Number | None = None,
         mean_file: str | None = None,
         std_file: str | None = None,
-        shape: int | Sequence[int] | None = None,
-        labels: int | None = None,
-        target: bool | None = None,
-        tokens: bool | None = None,
+        shape: Whole | Sequence[Whole] | None = None,
+        labels: Whole | None = None,
+        target: Truth | None = None,
+        tokens: Truth | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kArrayInput: rows of arrays in files of NumPy and HDF5.
+
+        After the sources: path, data.
 
         path: file of the array; relative: as StoreProto.path
         data: name of the array in an .npz or HDF5 file; unset: its only one but label
@@ -115,16 +126,18 @@ class LayerMethods:
 
     def attention(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | Truth | Number,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
-        causal: bool | None = None,
-        scale: float | None = None,
-        dropout_ratio: float | None = None,
-        pad_value: int | None = None,
+        causal: Truth | None = None,
+        scale: Number | None = None,
+        dropout_ratio: Number | None = None,
+        pad_value: Whole | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kAttention: scaled dot-product attention of queries, keys and values.
+
+        After the sources: causal, scale.
 
         causal: a query reads only the keys up to its own position
         scale: factor on the scores; 0: 1 / sqrt(width of a query)
@@ -134,15 +147,17 @@ class LayerMethods:
 
     def binary_loss(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | Number | Number | Sequence[Number],
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
-        scale: float | None = None,
-        positive_weight: float | Sequence[float] | None = None,
-        delta: float | None = None,
+        scale: Number | None = None,
+        positive_weight: Number | Sequence[Number] | None = None,
+        delta: Number | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kBinaryLoss: cross-entropy of several labels of 0 or 1 per row, each after a logistic function.
+
+        After the sources: scale, positive_weight.
 
         scale: factor on loss and gradient
         positive_weight: kBinaryLoss: factor on the loss of labels 1; one, or one per element of axis 1
@@ -151,16 +166,18 @@ class LayerMethods:
 
     def bm(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | Literal["SYNC", "LOCAL"] | NamedValue | Number,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
-        bn_mode: Literal["SYNC", "LOCAL"] | None = None,
-        epsilon: float | None = None,
-        momentum: float | None = None,
-        frozen: bool | None = None,
+        bn_mode: Literal["SYNC", "LOCAL"] | NamedValue | None = None,
+        epsilon: Number | None = None,
+        momentum: Number | None = None,
+        frozen: Truth | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kBM: batch normalisation.
+
+        After the sources: bn_mode, epsilon.
 
         bn_mode: which elements the statistics are taken over
         epsilon: added to the variance
@@ -179,14 +196,16 @@ class LayerMethods:
 
     def concate(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | Whole,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
-        concate_dim: int | None = None,
-        num_concates: int | None = None,
+        concate_dim: Whole | None = None,
+        num_concates: Whole | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kConcate: joins pieces.
+
+        After the sources: concate_dim, num_concates.
 
         concate_dim: axis joined; 0 batch
         num_concates: number of readers
@@ -194,14 +213,16 @@ class LayerMethods:
 
     def confusion(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | Whole,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
-        topk: int | None = None,
-        ignore_index: int | None = None,
+        topk: Whole | None = None,
+        ignore_index: Whole | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kConfusion: confusion matrix; for two classes also AUC.
+
+        After the sources: topk, ignore_index.
 
         topk: number of indices per row, largest value first
         ignore_index: positions with this label are not counted; it need not be a class. Unset: none
@@ -209,37 +230,39 @@ class LayerMethods:
 
     def convolution(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | Whole,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
-        num_filters: int | None = None,
-        kernel: int | None = None,
-        pad: int | None = None,
-        stride: int | None = None,
-        kernel_x: int | None = None,
-        kernel_y: int | None = None,
-        pad_x: int | None = None,
-        pad_y: int | None = None,
-        stride_x: int | None = None,
-        stride_y: int | None = None,
-        workspace_byte_limit: int | None = None,
-        spatial_axes: int | None = None,
-        kernel_z: int | None = None,
-        pad_z: int | None = None,
-        stride_z: int | None = None,
-        dilation: int | None = None,
-        dilation_x: int | None = None,
-        dilation_y: int | None = None,
-        dilation_z: int | None = None,
-        groups: int | None = None,
-        output_pad: int | None = None,
-        pad_end_x: int | None = None,
-        pad_end_y: int | None = None,
-        pad_end_z: int | None = None,
-        pad_end: int | None = None,
+        num_filters: Whole | None = None,
+        kernel: Whole | None = None,
+        pad: Whole | None = None,
+        stride: Whole | None = None,
+        kernel_x: Whole | None = None,
+        kernel_y: Whole | None = None,
+        pad_x: Whole | None = None,
+        pad_y: Whole | None = None,
+        stride_x: Whole | None = None,
+        stride_y: Whole | None = None,
+        workspace_byte_limit: Whole | None = None,
+        spatial_axes: Whole | None = None,
+        kernel_z: Whole | None = None,
+        pad_z: Whole | None = None,
+        stride_z: Whole | None = None,
+        dilation: Whole | None = None,
+        dilation_x: Whole | None = None,
+        dilation_y: Whole | None = None,
+        dilation_z: Whole | None = None,
+        groups: Whole | None = None,
+        output_pad: Whole | None = None,
+        pad_end_x: Whole | None = None,
+        pad_end_y: Whole | None = None,
+        pad_end_z: Whole | None = None,
+        pad_end: Whole | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kConvolution: convolution.
+
+        After the sources: num_filters, kernel.
 
         num_filters: output channels
         kernel: window extent on every spatial axis
@@ -270,14 +293,16 @@ class LayerMethods:
 
     def crop(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | Whole | Sequence[Whole],
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
-        shape: int | Sequence[int] | None = None,
-        start: int | Sequence[int] | None = None,
+        shape: Whole | Sequence[Whole] | None = None,
+        start: Whole | Sequence[Whole] | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kCrop: a box of its source.
+
+        After the sources: shape, start.
 
         shape: extents of the box, in elements
         start: first element of the box on each axis; -1: the box is centred
@@ -285,7 +310,7 @@ class LayerMethods:
 
     def csv_input(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | str,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
         backend: str | None = None,
@@ -293,23 +318,25 @@ class LayerMethods:
         separator: str | None = None,
         mean_file: str | None = None,
         std_file: str | None = None,
-        mean_value: float | None = None,
-        std_value: float | None = None,
-        batchsize: int | Sequence[int] | None = None,
-        shape: int | Sequence[int] | None = None,
-        encoded: bool | None = None,
-        random_skip: int | None = None,
-        has_label: bool | None = None,
-        prefetching: bool | None = None,
-        shuffle: bool | None = None,
-        header: bool | None = None,
+        mean_value: Number | None = None,
+        std_value: Number | None = None,
+        batchsize: Whole | Sequence[Whole] | None = None,
+        shape: Whole | Sequence[Whole] | None = None,
+        encoded: Truth | None = None,
+        random_skip: Whole | None = None,
+        has_label: Truth | None = None,
+        prefetching: Truth | None = None,
+        shuffle: Truth | None = None,
+        header: Truth | None = None,
         label_column: str | Sequence[str] | None = None,
         skip_column: str | Sequence[str] | None = None,
         classes_file: str | None = None,
-        target: bool | None = None,
+        target: Truth | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kCSVInput: text records.
+
+        After the sources: backend, path.
 
         backend: kvfile, textfile, lmdb, ...
         path: file; relative to the conf's folder, then the working directory
@@ -334,27 +361,31 @@ class LayerMethods:
 
     def dropout(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | Number,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
-        dropout_ratio: float | None = None,
+        dropout_ratio: Number | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kDropout: inverted dropout.
+
+        After the sources: dropout_ratio.
 
         dropout_ratio: probability that an element becomes 0
         """
 
     def embedding(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | Whole,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
-        vocab_size: int | None = None,
-        feature_dim: int | None = None,
+        vocab_size: Whole | None = None,
+        feature_dim: Whole | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kEmbedding: row of a table by index.
+
+        After the sources: vocab_size, feature_dim.
 
         vocab_size: rows of the table
         feature_dim: values per row
@@ -380,28 +411,32 @@ class LayerMethods:
 
     def global_pooling(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | Literal["MAX", "AVG"] | NamedValue,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
-        pool: Literal["MAX", "AVG"] | None = None,
+        pool: Literal["MAX", "AVG"] | NamedValue | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kGlobalPooling: the mean or the maximum of each channel.
+
+        After the sources: pool.
 
         pool: the result of a channel
         """
 
     def group_norm(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | Whole,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
-        axis: int | None = None,
-        groups: int | None = None,
-        epsilon: float | None = None,
+        axis: Whole | None = None,
+        groups: Whole | None = None,
+        epsilon: Number | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kGroupNorm: normalisation of groups of channels by their mean and variance.
+
+        After the sources: axis, groups.
 
         axis: kLayerNorm, kRMSNorm: the first axis of the features; -1: the last one
         groups: kGroupNorm: number of equal groups of channels
@@ -410,15 +445,17 @@ class LayerMethods:
 
     def huber_loss(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | Number | Number | Sequence[Number],
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
-        scale: float | None = None,
-        positive_weight: float | Sequence[float] | None = None,
-        delta: float | None = None,
+        scale: Number | None = None,
+        positive_weight: Number | Sequence[Number] | None = None,
+        delta: Number | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kHuberLoss: half the squared distance near 0, the distance further out, averaged over all elements.
+
+        After the sources: scale, positive_weight.
 
         scale: factor on loss and gradient
         positive_weight: kBinaryLoss: factor on the loss of labels 1; one, or one per element of axis 1
@@ -427,27 +464,29 @@ class LayerMethods:
 
     def image_input(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | str | Whole | Sequence[Whole],
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
         path: str | None = None,
-        batchsize: int | Sequence[int] | None = None,
-        shape: int | Sequence[int] | None = None,
+        batchsize: Whole | Sequence[Whole] | None = None,
+        shape: Whole | Sequence[Whole] | None = None,
         masks: str | None = None,
         classes: str | Sequence[str] | None = None,
-        resize: int | None = None,
-        least_area: float | None = None,
-        mirror: bool | None = None,
-        brightness: float | None = None,
-        contrast: float | None = None,
-        saturation: float | None = None,
-        mean: float | Sequence[float] | None = None,
-        std: float | Sequence[float] | None = None,
-        shuffle: bool | None = None,
-        prefetching: bool | None = None,
+        resize: Whole | None = None,
+        least_area: Number | None = None,
+        mirror: Truth | None = None,
+        brightness: Number | None = None,
+        contrast: Number | None = None,
+        saturation: Number | None = None,
+        mean: Number | Sequence[Number] | None = None,
+        std: Number | Sequence[Number] | None = None,
+        shuffle: Truth | None = None,
+        prefetching: Truth | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kImageInput: images of folders or of a list.
+
+        After the sources: path, batchsize.
 
         path: folder of one folder per class, or CSV file (kImageInput); relative: as StoreProto.path
         batchsize: rows per step; repeated: rows of each part
@@ -468,16 +507,18 @@ class LayerMethods:
 
     def image_preprocess(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | Number | Whole,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
-        scale: float | None = None,
-        cropsize: int | None = None,
-        mirror: bool | None = None,
+        scale: Number | None = None,
+        cropsize: Whole | None = None,
+        mirror: Truth | None = None,
         meanfile: str | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kImagePreprocess: crop, mirror, scale.
+
+        After the sources: scale, cropsize.
 
         scale: factor on every value
         cropsize: height and width of the crop, pixels; 0: no crop
@@ -487,16 +528,18 @@ class LayerMethods:
 
     def inner_product(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | Whole | Truth,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
-        num_output: int | None = None,
-        bias_term: bool | None = None,
-        transpose: bool | None = None,
-        axis: int | None = None,
+        num_output: Whole | None = None,
+        bias_term: Truth | None = None,
+        transpose: Truth | None = None,
+        axis: Whole | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kInnerProduct: fully connected.
+
+        After the sources: num_output, bias_term.
 
         num_output: neurons
         bias_term: adds b
@@ -506,15 +549,17 @@ class LayerMethods:
 
     def l1_loss(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | Number | Number | Sequence[Number],
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
-        scale: float | None = None,
-        positive_weight: float | Sequence[float] | None = None,
-        delta: float | None = None,
+        scale: Number | None = None,
+        positive_weight: Number | Sequence[Number] | None = None,
+        delta: Number | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kL1Loss: distance, averaged over all elements.
+
+        After the sources: scale, positive_weight.
 
         scale: factor on loss and gradient
         positive_weight: kBinaryLoss: factor on the loss of labels 1; one, or one per element of axis 1
@@ -532,15 +577,17 @@ class LayerMethods:
 
     def layer_norm(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | Whole,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
-        axis: int | None = None,
-        groups: int | None = None,
-        epsilon: float | None = None,
+        axis: Whole | None = None,
+        groups: Whole | None = None,
+        epsilon: Number | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kLayerNorm: normalisation of each row's features by their mean and variance.
+
+        After the sources: axis, groups.
 
         axis: kLayerNorm, kRMSNorm: the first axis of the features; -1: the last one
         groups: kGroupNorm: number of equal groups of channels
@@ -549,15 +596,17 @@ class LayerMethods:
 
     def lmdb_data(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | str | Whole,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
         path: str | None = None,
-        batchsize: int | None = None,
-        random_skip: int | None = None,
+        batchsize: Whole | None = None,
+        random_skip: Whole | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kLMDBData: records of an LMDB store.
+
+        After the sources: path, batchsize.
 
         path: folder or file of the store
         batchsize: rows per step
@@ -566,16 +615,18 @@ class LayerMethods:
 
     def lrn(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | Whole | Number,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
-        local_size: int | None = None,
-        alpha: float | None = None,
-        beta: float | None = None,
-        knorm: float | None = None,
+        local_size: Whole | None = None,
+        alpha: Number | None = None,
+        beta: Number | None = None,
+        knorm: Number | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kLRN: local response normalisation across channels.
+
+        After the sources: local_size, alpha.
 
         local_size: channels in the window; odd
         alpha: weight of the sum
@@ -585,14 +636,16 @@ class LayerMethods:
 
     def matmul(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | Truth,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
-        transpose_a: bool | None = None,
-        transpose_b: bool | None = None,
+        transpose_a: Truth | None = None,
+        transpose_b: Truth | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kMatmul: matrix product of two sources.
+
+        After the sources: transpose_a, transpose_b.
 
         transpose_a: the first source is (batch, ..., columns, rows)
         transpose_b: the second source is (batch, ..., columns, rows)
@@ -609,21 +662,23 @@ class LayerMethods:
 
     def mnist(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | Number,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
-        norm_a: float | None = None,
-        norm_b: float | None = None,
-        kernel: int | None = None,
-        sigma: float | None = None,
-        alpha: float | None = None,
-        beta: float | None = None,
-        gamma: float | None = None,
-        resize: int | None = None,
-        elastic_freq: int | None = None,
+        norm_a: Number | None = None,
+        norm_b: Number | None = None,
+        kernel: Whole | None = None,
+        sigma: Number | None = None,
+        alpha: Number | None = None,
+        beta: Number | None = None,
+        gamma: Number | None = None,
+        resize: Whole | None = None,
+        elastic_freq: Whole | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kMnist: digits of a data layer (deprecated).
+
+        After the sources: norm_a, norm_b.
 
         norm_a: divides every pixel
         norm_b: then subtracted
@@ -647,21 +702,23 @@ class LayerMethods:
 
     def nifti_input(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | str | Whole | Sequence[Whole],
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
         path: str | None = None,
-        batchsize: int | Sequence[int] | None = None,
-        shape: int | Sequence[int] | None = None,
-        normalise: bool | None = None,
-        flip: bool | None = None,
-        shuffle: bool | None = None,
-        prefetching: bool | None = None,
-        drift: float | None = None,
-        cache_mib: int | None = None,
+        batchsize: Whole | Sequence[Whole] | None = None,
+        shape: Whole | Sequence[Whole] | None = None,
+        normalise: Truth | None = None,
+        flip: Truth | None = None,
+        shuffle: Truth | None = None,
+        prefetching: Truth | None = None,
+        drift: Number | None = None,
+        cache_mib: Whole | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kNiftiInput: volumes of NIfTI files.
+
+        After the sources: path, batchsize.
 
         path: CSV file; relative: as StoreProto.path
         batchsize: rows per step; repeated: rows of each part
@@ -676,32 +733,34 @@ class LayerMethods:
 
     def pooling(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | Whole | Literal["MAX", "AVG"] | NamedValue,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
-        kernel: int | None = None,
-        pool: Literal["MAX", "AVG"] | None = None,
-        pad: int | None = None,
-        stride: int | None = None,
-        kernel_x: int | None = None,
-        kernel_y: int | None = None,
-        pad_x: int | None = None,
-        pad_y: int | None = None,
-        stride_x: int | None = None,
-        stride_y: int | None = None,
-        spatial_axes: int | None = None,
-        kernel_z: int | None = None,
-        pad_z: int | None = None,
-        stride_z: int | None = None,
-        ceil_mode: bool | None = None,
-        count_include_pad: bool | None = None,
-        pad_end: int | None = None,
-        pad_end_x: int | None = None,
-        pad_end_y: int | None = None,
-        pad_end_z: int | None = None,
+        kernel: Whole | None = None,
+        pool: Literal["MAX", "AVG"] | NamedValue | None = None,
+        pad: Whole | None = None,
+        stride: Whole | None = None,
+        kernel_x: Whole | None = None,
+        kernel_y: Whole | None = None,
+        pad_x: Whole | None = None,
+        pad_y: Whole | None = None,
+        stride_x: Whole | None = None,
+        stride_y: Whole | None = None,
+        spatial_axes: Whole | None = None,
+        kernel_z: Whole | None = None,
+        pad_z: Whole | None = None,
+        stride_z: Whole | None = None,
+        ceil_mode: Truth | None = None,
+        count_include_pad: Truth | None = None,
+        pad_end: Whole | None = None,
+        pad_end_x: Whole | None = None,
+        pad_end_y: Whole | None = None,
+        pad_end_z: Whole | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kPooling: max or average pooling.
+
+        After the sources: kernel, pool.
 
         kernel: window extent on every spatial axis
         pool: the result of a window
@@ -736,7 +795,7 @@ class LayerMethods:
 
     def record_input(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | str,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
         backend: str | None = None,
@@ -744,23 +803,25 @@ class LayerMethods:
         separator: str | None = None,
         mean_file: str | None = None,
         std_file: str | None = None,
-        mean_value: float | None = None,
-        std_value: float | None = None,
-        batchsize: int | Sequence[int] | None = None,
-        shape: int | Sequence[int] | None = None,
-        encoded: bool | None = None,
-        random_skip: int | None = None,
-        has_label: bool | None = None,
-        prefetching: bool | None = None,
-        shuffle: bool | None = None,
-        header: bool | None = None,
+        mean_value: Number | None = None,
+        std_value: Number | None = None,
+        batchsize: Whole | Sequence[Whole] | None = None,
+        shape: Whole | Sequence[Whole] | None = None,
+        encoded: Truth | None = None,
+        random_skip: Whole | None = None,
+        has_label: Truth | None = None,
+        prefetching: Truth | None = None,
+        shuffle: Truth | None = None,
+        header: Truth | None = None,
         label_column: str | Sequence[str] | None = None,
         skip_column: str | Sequence[str] | None = None,
         classes_file: str | None = None,
-        target: bool | None = None,
+        target: Truth | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kRecordInput: RecordProto records.
+
+        After the sources: backend, path.
 
         backend: kvfile, textfile, lmdb, ...
         path: file; relative to the conf's folder, then the working directory
@@ -785,42 +846,48 @@ class LayerMethods:
 
     def relu(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | Number,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
-        negative_slope: float | None = None,
+        negative_slope: Number | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kReLU: rectified linear unit.
+
+        After the sources: negative_slope.
 
         negative_slope: slope for x < 0
         """
 
     def reshape(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | Whole | Sequence[Whole],
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
-        shape: int | Sequence[int] | None = None,
+        shape: Whole | Sequence[Whole] | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kReshape: the same elements on other axes after the batch.
+
+        After the sources: shape.
 
         shape: extents after the batch, in elements; one may be -1: it is computed from the others
         """
 
     def rgb_image(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | Number | Whole,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
-        scale: float | None = None,
-        cropsize: int | None = None,
-        mirror: bool | None = None,
+        scale: Number | None = None,
+        cropsize: Whole | None = None,
+        mirror: Truth | None = None,
         meanfile: str | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kRGBImage: images of a data layer (deprecated).
+
+        After the sources: scale, cropsize.
 
         scale: factor on every value
         cropsize: height and width of the crop, pixels; 0: no crop
@@ -830,13 +897,15 @@ class LayerMethods:
 
     def rotary(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | Number,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
-        base: float | None = None,
+        base: Number | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kRotary: rotates pairs of features by an angle that grows with the position.
+
+        After the sources: base.
 
         base: features 2i, 2i + 1 rotate by base^(-2i / features) radians per position
         """
@@ -852,15 +921,17 @@ class LayerMethods:
 
     def shard_data(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | str | Whole,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
         path: str | None = None,
-        batchsize: int | None = None,
-        random_skip: int | None = None,
+        batchsize: Whole | None = None,
+        random_skip: Whole | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kShardData: records of a data shard (deprecated).
+
+        After the sources: path, batchsize.
 
         path: folder or file of the store
         batchsize: rows per step
@@ -878,14 +949,16 @@ class LayerMethods:
 
     def slice(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | Whole,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
-        slice_dim: int | None = None,
-        num_slices: int | None = None,
+        slice_dim: Whole | None = None,
+        num_slices: Whole | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kSlice: cuts pieces.
+
+        After the sources: slice_dim, num_slices.
 
         slice_dim: axis cut; 0 batch
         num_slices: number of pieces
@@ -893,14 +966,16 @@ class LayerMethods:
 
     def softmax(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | Whole,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
-        num_softmax_per_instance: int | None = None,
-        axis: int | None = None,
+        num_softmax_per_instance: Whole | None = None,
+        axis: Whole | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kSoftmax: softmax, for prediction.
+
+        After the sources: num_softmax_per_instance, axis.
 
         num_softmax_per_instance: independent distributions per row
         axis: axis whose elements add up to 1, -1 for the last; unset: the features of (batch, features)
@@ -908,19 +983,21 @@ class LayerMethods:
 
     def softmax_loss(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | Whole | Number,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
-        topk: int | None = None,
-        scale: float | None = None,
-        label_smoothing: float | None = None,
-        bits: bool | None = None,
-        class_weight: float | Sequence[float] | None = None,
-        ignore_index: int | None = None,
-        normalisation: Literal["ROWS", "WEIGHTS"] | None = None,
+        topk: Whole | None = None,
+        scale: Number | None = None,
+        label_smoothing: Number | None = None,
+        bits: Truth | None = None,
+        class_weight: Number | Sequence[Number] | None = None,
+        ignore_index: Whole | None = None,
+        normalisation: Literal["ROWS", "WEIGHTS"] | NamedValue | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kSoftmaxLoss: cross-entropy after softmax.
+
+        After the sources: topk, scale.
 
         topk: a row is accurate if its label is among the topk largest
         scale: factor on loss and gradient
@@ -933,20 +1010,22 @@ class LayerMethods:
 
     def split(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | Whole,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
-        num_splits: int | None = None,
+        num_splits: Whole | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kSplit: one source, several readers.
+
+        After the sources: num_splits.
 
         num_splits: number of readers
         """
 
     def synthetic_input(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | str,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
         backend: str | None = None,
@@ -954,26 +1033,28 @@ class LayerMethods:
         separator: str | None = None,
         mean_file: str | None = None,
         std_file: str | None = None,
-        mean_value: float | None = None,
-        std_value: float | None = None,
-        batchsize: int | Sequence[int] | None = None,
-        shape: int | Sequence[int] | None = None,
-        encoded: bool | None = None,
-        random_skip: int | None = None,
-        has_label: bool | None = None,
-        prefetching: bool | None = None,
-        shuffle: bool | None = None,
-        header: bool | None = None,
+        mean_value: Number | None = None,
+        std_value: Number | None = None,
+        batchsize: Whole | Sequence[Whole] | None = None,
+        shape: Whole | Sequence[Whole] | None = None,
+        encoded: Truth | None = None,
+        random_skip: Whole | None = None,
+        has_label: Truth | None = None,
+        prefetching: Truth | None = None,
+        shuffle: Truth | None = None,
+        header: Truth | None = None,
         label_column: str | Sequence[str] | None = None,
         skip_column: str | Sequence[str] | None = None,
         classes_file: str | None = None,
-        target: bool | None = None,
-        classes: int | None = None,
-        noise: float | None = None,
-        batches: int | None = None,
+        target: Truth | None = None,
+        classes: Whole | None = None,
+        noise: Number | None = None,
+        batches: Whole | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kSyntheticInput: samples drawn from the seed.
+
+        After the sources: backend, path.
 
         backend: kvfile, textfile, lmdb, ...
         path: file; relative to the conf's folder, then the working directory
@@ -1001,7 +1082,7 @@ class LayerMethods:
 
     def synthetic_masks(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | str,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
         backend: str | None = None,
@@ -1009,26 +1090,28 @@ class LayerMethods:
         separator: str | None = None,
         mean_file: str | None = None,
         std_file: str | None = None,
-        mean_value: float | None = None,
-        std_value: float | None = None,
-        batchsize: int | Sequence[int] | None = None,
-        shape: int | Sequence[int] | None = None,
-        encoded: bool | None = None,
-        random_skip: int | None = None,
-        has_label: bool | None = None,
-        prefetching: bool | None = None,
-        shuffle: bool | None = None,
-        header: bool | None = None,
+        mean_value: Number | None = None,
+        std_value: Number | None = None,
+        batchsize: Whole | Sequence[Whole] | None = None,
+        shape: Whole | Sequence[Whole] | None = None,
+        encoded: Truth | None = None,
+        random_skip: Whole | None = None,
+        has_label: Truth | None = None,
+        prefetching: Truth | None = None,
+        shuffle: Truth | None = None,
+        header: Truth | None = None,
         label_column: str | Sequence[str] | None = None,
         skip_column: str | Sequence[str] | None = None,
         classes_file: str | None = None,
-        target: bool | None = None,
-        classes: int | None = None,
-        noise: float | None = None,
-        batches: int | None = None,
+        target: Truth | None = None,
+        classes: Whole | None = None,
+        noise: Number | None = None,
+        batches: Whole | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kSyntheticMasks: images drawn from the seed, with one class per place.
+
+        After the sources: backend, path.
 
         backend: kvfile, textfile, lmdb, ...
         path: file; relative to the conf's folder, then the working directory
@@ -1056,7 +1139,7 @@ class LayerMethods:
 
     def synthetic_tokens(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | str,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
         backend: str | None = None,
@@ -1064,26 +1147,28 @@ class LayerMethods:
         separator: str | None = None,
         mean_file: str | None = None,
         std_file: str | None = None,
-        mean_value: float | None = None,
-        std_value: float | None = None,
-        batchsize: int | Sequence[int] | None = None,
-        shape: int | Sequence[int] | None = None,
-        encoded: bool | None = None,
-        random_skip: int | None = None,
-        has_label: bool | None = None,
-        prefetching: bool | None = None,
-        shuffle: bool | None = None,
-        header: bool | None = None,
+        mean_value: Number | None = None,
+        std_value: Number | None = None,
+        batchsize: Whole | Sequence[Whole] | None = None,
+        shape: Whole | Sequence[Whole] | None = None,
+        encoded: Truth | None = None,
+        random_skip: Whole | None = None,
+        has_label: Truth | None = None,
+        prefetching: Truth | None = None,
+        shuffle: Truth | None = None,
+        header: Truth | None = None,
         label_column: str | Sequence[str] | None = None,
         skip_column: str | Sequence[str] | None = None,
         classes_file: str | None = None,
-        target: bool | None = None,
-        classes: int | None = None,
-        noise: float | None = None,
-        batches: int | None = None,
+        target: Truth | None = None,
+        classes: Whole | None = None,
+        noise: Number | None = None,
+        batches: Whole | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kSyntheticTokens: sequences of tokens drawn from the seed.
+
+        After the sources: backend, path.
 
         backend: kvfile, textfile, lmdb, ...
         path: file; relative to the conf's folder, then the working directory
@@ -1111,30 +1196,32 @@ class LayerMethods:
 
     def tar_input(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | str | Sequence[str] | str,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
         path: str | Sequence[str] | None = None,
         label: str | None = None,
         json_field: str | None = None,
         mask: str | None = None,
-        batchsize: int | Sequence[int] | None = None,
-        shape: int | Sequence[int] | None = None,
+        batchsize: Whole | Sequence[Whole] | None = None,
+        shape: Whole | Sequence[Whole] | None = None,
         masks: str | None = None,
         classes: str | Sequence[str] | None = None,
-        resize: int | None = None,
-        least_area: float | None = None,
-        mirror: bool | None = None,
-        brightness: float | None = None,
-        contrast: float | None = None,
-        saturation: float | None = None,
-        mean: float | Sequence[float] | None = None,
-        std: float | Sequence[float] | None = None,
-        shuffle: bool | None = None,
-        prefetching: bool | None = None,
+        resize: Whole | None = None,
+        least_area: Number | None = None,
+        mirror: Truth | None = None,
+        brightness: Number | None = None,
+        contrast: Number | None = None,
+        saturation: Number | None = None,
+        mean: Number | Sequence[Number] | None = None,
+        std: Number | Sequence[Number] | None = None,
+        shuffle: Truth | None = None,
+        prefetching: Truth | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kTarInput: images of tar files.
+
+        After the sources: path, label.
 
         path: tar files, or globs; relative: as StoreProto.path
         label: suffix of the members with labels: a whole number, or JSON for json
@@ -1158,17 +1245,19 @@ class LayerMethods:
 
     def text_input(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | str | Sequence[str] | str,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
         files: str | Sequence[str] | None = None,
         suffix: str | None = None,
-        window: int | None = None,
-        batchsize: int | Sequence[int] | None = None,
-        held_out: float | None = None,
+        window: Whole | None = None,
+        batchsize: Whole | Sequence[Whole] | None = None,
+        held_out: Number | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kTextInput: windows of the bytes of text files.
+
+        After the sources: files, suffix.
 
         files: files, folders, or globs (**: any folders); relative: as StoreProto.path
         suffix: of a folder, only files whose names end in it; unset: all files
@@ -1179,17 +1268,19 @@ class LayerMethods:
 
     def token_input(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | str | Sequence[str] | Literal["UINT16", "UINT32"] | NamedValue,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
         files: str | Sequence[str] | None = None,
-        element: Literal["UINT16", "UINT32"] | None = None,
-        window: int | None = None,
-        batchsize: int | Sequence[int] | None = None,
-        held_out: float | None = None,
+        element: Literal["UINT16", "UINT32"] | NamedValue | None = None,
+        window: Whole | None = None,
+        batchsize: Whole | Sequence[Whole] | None = None,
+        held_out: Number | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kTokenInput: windows of token numbers.
+
+        After the sources: files, element.
 
         files: files or globs (**: any folders); relative: as StoreProto.path
         element: of a raw file: one token, little-endian; .npy files name their own
@@ -1200,50 +1291,54 @@ class LayerMethods:
 
     def transpose(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | Whole | Sequence[Whole],
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
-        axis: int | Sequence[int] | None = None,
+        axis: Whole | Sequence[Whole] | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kTranspose: the axes after the batch in another order.
+
+        After the sources: axis.
 
         axis: per output axis after the batch: the axis of the source (1, 2, ...) that it is
         """
 
     def transposed_convolution(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | Whole,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
-        num_filters: int | None = None,
-        kernel: int | None = None,
-        pad: int | None = None,
-        stride: int | None = None,
-        kernel_x: int | None = None,
-        kernel_y: int | None = None,
-        pad_x: int | None = None,
-        pad_y: int | None = None,
-        stride_x: int | None = None,
-        stride_y: int | None = None,
-        workspace_byte_limit: int | None = None,
-        spatial_axes: int | None = None,
-        kernel_z: int | None = None,
-        pad_z: int | None = None,
-        stride_z: int | None = None,
-        dilation: int | None = None,
-        dilation_x: int | None = None,
-        dilation_y: int | None = None,
-        dilation_z: int | None = None,
-        groups: int | None = None,
-        output_pad: int | None = None,
-        pad_end_x: int | None = None,
-        pad_end_y: int | None = None,
-        pad_end_z: int | None = None,
-        pad_end: int | None = None,
+        num_filters: Whole | None = None,
+        kernel: Whole | None = None,
+        pad: Whole | None = None,
+        stride: Whole | None = None,
+        kernel_x: Whole | None = None,
+        kernel_y: Whole | None = None,
+        pad_x: Whole | None = None,
+        pad_y: Whole | None = None,
+        stride_x: Whole | None = None,
+        stride_y: Whole | None = None,
+        workspace_byte_limit: Whole | None = None,
+        spatial_axes: Whole | None = None,
+        kernel_z: Whole | None = None,
+        pad_z: Whole | None = None,
+        stride_z: Whole | None = None,
+        dilation: Whole | None = None,
+        dilation_x: Whole | None = None,
+        dilation_y: Whole | None = None,
+        dilation_z: Whole | None = None,
+        groups: Whole | None = None,
+        output_pad: Whole | None = None,
+        pad_end_x: Whole | None = None,
+        pad_end_y: Whole | None = None,
+        pad_end_z: Whole | None = None,
+        pad_end: Whole | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kTransposedConvolution: the gradient of a convolution as a layer: a learned upsampling.
+
+        After the sources: num_filters, kernel.
 
         num_filters: output channels
         kernel: window extent on every spatial axis
@@ -1274,14 +1369,16 @@ class LayerMethods:
 
     def upsampling(
         self,
-        *sources: LayerHandle,
+        *sources: LayerHandle | Whole | Literal["NEAREST", "LINEAR"] | NamedValue,
         name: str | None = None,
         params: Sequence[Mapping[str, Any]] = (),
-        factor: int | None = None,
-        method: Literal["NEAREST", "LINEAR"] | None = None,
+        factor: Whole | None = None,
+        method: Literal["NEAREST", "LINEAR"] | NamedValue | None = None,
         **common: Unpack[LayerFields],
     ) -> LayerHandle:
         """kUpsampling: nearest or linear interpolation.
+
+        After the sources: factor, method.
 
         factor: outputs per input element on every spatial axis
         method: how values between the input elements are computed

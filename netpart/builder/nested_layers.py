@@ -76,8 +76,9 @@ class NestedLayers(LayerList):
         """Add the layers kBlock for instances of a block; return the handles of the last."""
         place = caller_position()
         with located_errors(place):
-            made = self.known.keep(trace_block(NestedLayers(self.known), block, of, len(inputs), values))
-            taken = name or self._free_use_name(made.name, times, first)
+            traced = trace_block(NestedLayers(self.known), block, of, len(inputs), values)
+            taken = name or self._free_use_name(traced.message.name, times, first)
+            made = self.known.keep(traced)
             self.names |= _use_names(taken, times, first)
             outputs = list(inputs[: len(made.output)])
             for use in _uses(taken, times, first, values):

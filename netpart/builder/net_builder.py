@@ -53,7 +53,7 @@ class NetBuilder(NestedLayers):
         if about:
             self._job_notes.comments["name",] = [*(f"# {line}".rstrip() for line in about.split("\n")), ""]
         # The net stands between the fields of training and the cluster.
-        last = {key: fields.pop(key) for key in ("neuralnet", "cluster") if key in fields}
+        last: dict[str, Any] = {key: fields.pop(key) for key in ("neuralnet", "cluster") if key in fields}
         with located_errors(self._place):
             fill_message(self._job, {"name": name, **fields, "neuralnet": {}, **last}, name, self._job_notes)
 
@@ -80,7 +80,9 @@ class NetBuilder(NestedLayers):
         instances = self._instance_names()
         with located_errors(place):
             for k, layer in enumerate(self.layers):
-                fill_message(layer, first_cut(layer.name, fields) if k not in instances else {}, layer.name, TextNotes())
+                fill_message(
+                    layer, first_cut(layer.name, fields) if k not in instances else {}, layer.name, TextNotes()
+                )
                 for pattern, change in block_changes(layer.name, instances.get(k, ()), fields):
                     made = layer.block_conf.change.add()
                     fill_message(made, {"name": pattern, **change}, layer.name, TextNotes())

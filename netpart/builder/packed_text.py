@@ -61,11 +61,11 @@ class _PackedWriter(JobWriter):
         return [*lines, f"{last} }}"]
 
     def _filled(self, title: str, entries: Sequence[FieldEntry]) -> list[str]:
-        """The block ``title`` without its end: as many fields in a line as there is room for, but each change in one."""
+        """The block ``title`` without its end, as many fields in a line as there is room for; changes begin lines."""
         lines = [f"{title} {{"]
         for entry in entries:
-            for text in self._atoms(entry):
-                if len(lines[-1]) + len(text) + 1 > PACKED or entry.key == "change":
+            for k, text in enumerate(self._atoms(entry)):
+                if k or entry.key == "change" or len(lines[-1]) + len(text) + 1 > PACKED:
                     lines.append(text)
                 else:
                     lines[-1] += f" {text}"

@@ -241,10 +241,3 @@ def command_line(verb: str, args: argparse.Namespace, options: Mapping[str, obje
     words = [word for flag, value in given for word in ((flag,) if value is True else (flag, str(value)))]
     words += [word for change in args.set for word in ("--set", change)]
     return shlex.join(["netpart", verb, args.job, *words])
-
-
-def job_float_size(job: Job) -> int:
-    """Bytes of one activation of ``job``."""
-    from netpart.proto.element import float_size
-
-    return float_size(job.proto)

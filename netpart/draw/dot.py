@@ -1,7 +1,7 @@
 """Graphviz DOT of a Picture: a field per worker, boxes for layers, ellipses for helpers, bytes on bridges.
 
 Labels are plain text, a name and then smaller lines, because Graphviz's WebAssembly build has no HTML labels; ``svg``
-styles the lines. The sizes of boxes come from the widths in ``letters`` and not from Graphviz, whose fonts differ
+styles the lines. The sizes of boxes come from the widths in ``font_metrics`` and not from Graphviz, whose fonts differ
 between hosts.
 """
 
@@ -10,7 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from netpart.draw.dot_text import (
-    BRIDGE, CLASSES, NAME, NO_GRADIENT, SPACE, box_size, dot_opening, field_margin, quote_dot, wrap_name,
+    BRIDGE,
+    CLASSES,
+    NAME,
+    NO_GRADIENT,
+    SPACE,
+    box_size,
+    dot_opening,
+    field_margin,
+    quote_dot,
+    wrap_name,
 )  # fmt: skip
 from netpart.draw.font_metrics import widest_text
 from netpart.draw.graph_picture import make_picture

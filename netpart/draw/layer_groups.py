@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
+from netpart.draw.joined_boxes import make_quotient
 from netpart.draw.picture import PartBox, Picture
-from netpart.draw.quotient import BoxGroup, Quotient, make_quotient
+from netpart.draw.quotient import BoxGroup, Quotient
 
 Nesting = Mapping[str, tuple[str, ...]]
 """For each layer, the names of the blocks around it: of a layer kBlock, its instance, and so on inwards."""
@@ -96,6 +97,7 @@ def _group_signature(folded: Quotient, number: int) -> object:
     group = folded.groups[number]
     if not group.instances:
         return number
-    inside, sums = folded.inside[number], folded.sums[number]
+    read = [folded.groups[arrow.source].extent for arrow in folded.arrows if arrow.target == number]
     parts = [(box.layer.replace(group.name, "", 1), box.type, box.extent, box.worker) for box in group.boxes]
-    return parts, inside.forward, inside.backward, sums
+    inside = folded.inside[number]
+    return read, parts, inside.forward, inside.backward, folded.sums[number]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from netpart.choices import AUTO, BLOCKS, DOWN, NONE
+from netpart.draw.joined_boxes import make_quotient
 from netpart.draw.layer_groups import Nesting, fold_blocks, single_groups
 from netpart.draw.picture import Picture
-from netpart.draw.quotient import Quotient, make_quotient
+from netpart.draw.quotient import Quotient
 
 MANY = 150
 """Up to this many parts are drawn one by one, unless ``fold`` says otherwise."""

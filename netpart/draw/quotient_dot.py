@@ -5,12 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from netpart.draw.dot_text import (
-    ABOVE, ASIDE, BRIDGE, CLASSES, LEADING, NO_GRADIENT, SMALL, SPACE, dot_opening, field_margin, line_widths,
-    quote_dot, size_attributes, wrap_name,
+    ABOVE,
+    ASIDE,
+    BRIDGE,
+    CLASSES,
+    LEADING,
+    NO_GRADIENT,
+    SMALL,
+    SPACE,
+    dot_opening,
+    field_margin,
+    line_widths,
+    quote_dot,
+    size_attributes,
+    wrap_name,
 )  # fmt: skip
 from netpart.draw.font_metrics import wrap_text
 from netpart.draw.palette import WorkerColour, worker_colour
-from netpart.draw.quotient import GroupArrow, Quotient, traffic_lines, workers_text
+from netpart.draw.quotient import GroupArrow, Quotient, group_workers_text, traffic_lines
 
 SHARED = WorkerColour(line="#555555", fill="#ffffff", field="#f6f6f6")
 """Colours of what several workers share."""
@@ -35,7 +47,7 @@ def quotient_lines(folded: Quotient, rankdir: str) -> Iterator[str]:
 def _team_field(place: int, workers: tuple[int, ...], folded: Quotient) -> Iterator[str]:
     """The DOT cluster of the groups that ``workers`` compute together."""
     boxes = [_GroupBox(number, folded) for number in folded.fields[workers]]
-    title = workers_text(workers)
+    title = group_workers_text(workers)
     own = _team_colour(workers)
     margin = field_margin(title, max(box.wide for box in boxes))
     yield f"  subgraph cluster_worker_{place} {{"

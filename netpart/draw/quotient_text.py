@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from netpart.draw.quotient import Quotient, traffic_lines, workers_text
+from netpart.draw.quotient import Quotient, group_workers_text, traffic_lines
+
+
 
 def quotient_text(folded: Quotient) -> Iterator[str]:
     """The lines of the drawing."""
@@ -22,7 +24,7 @@ def quotient_text(folded: Quotient) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for number, cells in enumerate(rows):
         line = "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
-        yield f"  {line}  {_source_text(folded, number)}".rstrip()
+        yield f"  {line}  {_reading_text(folded, number)}".rstrip()
         for more in filter(None, (folded.groups[number].types, *traffic_lines(folded, number))):
             yield " " * (6 + sum(widths[:2])) + more
 
@@ -30,10 +32,10 @@ def quotient_text(folded: Quotient) -> Iterator[str]:
 def _group_cells(folded: Quotient, number: int) -> tuple[str, str, str, str]:
     """The aligned columns of a group's line."""
     group = folded.groups[number]
-    return group.name, workers_text(group.workers), group.kind, group.extent
+    return group.name, group_workers_text(group.workers), group.kind, group.extent
 
 
-def _source_text(folded: Quotient, number: int) -> str:
+def _reading_text(folded: Quotient, number: int) -> str:
     """The groups that a group reads, each with what crosses workers on the way."""
     feeds = (arrow for arrow in folded.arrows if arrow.target == number)
     texts = [" ".join((folded.groups[arrow.source].name, *arrow.traffic.lines)) for arrow in feeds]

@@ -221,11 +221,12 @@ def _sort_topologically(entries: Sequence[LayerEntry]) -> list[LayerEntry]:
 
     The error lists the layers of the cycle. Sources that are missing from ``entries`` are ignored.
     """
-    import networkx as nx
-
     position = {conf.name: n for n, (_, conf) in enumerate(entries)}
     if all(position.get(s, -1) < n for n, (_, conf) in enumerate(entries) for s in conf.srclayers):
         return list(entries)
+    # Only now: networkx takes 11 MB of each worker, and most jobs are written in order.
+    import networkx as nx
+
     graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_nodes_from(position)
     graph.add_edges_from((s, conf.name) for _, conf in entries for s in conf.srclayers if s in position)

@@ -20,6 +20,8 @@ class LabelReader(NamedTuple):
 
 def find_label_readers(net: Net, node: Node) -> list[LabelReader]:
     """The layers of ``net`` that read the tokens or the labels of ``node`` as classes."""
+    if all(spec.dtype != INT for spec in node.layer.outputs):
+        return []
     return [
         LabelReader(source.output, reader.layer.classes, reader.layer.ignored_label)
         for reader in net.nodes

@@ -34,7 +34,7 @@ class Activation(Verbs):
         return Op(forward[kind](x, y, slope))
 
     def activation_gradient(self, kind: Kind, x: Array, y: Array, dy: Array, dx: Array, slope: float = 0.0) -> Op:
-        """Overwrite dx = kind'(x) · dy; dx may be dy where y may be x.
+        """Overwrite dx = kind'(x) · dy; dx may be dy where y may be x, and for gates.
 
         Of x and y only y is read, except for gates, elu and a relu of negative slope.
         """
@@ -176,9 +176,9 @@ class Activation(Verbs):
 
         def run(g: Array, a: Array, b: Array) -> None:
             gate(xp, x, g, a, b)
-            slope(xp, x, g, dx, a)
-            xp.multiply(dx, x, out=dx)
-            xp.add(dx, g, out=dx)
-            xp.multiply(dx, dy, out=dx)
+            slope(xp, x, g, b, a)
+            xp.multiply(b, x, out=b)
+            xp.add(b, g, out=b)
+            xp.multiply(b, dy, out=dx)
 
         return Op(run, [(x.shape, self.dtype)] * 3)

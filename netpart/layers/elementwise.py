@@ -31,9 +31,12 @@ class ElementwiseActivation(Layer):
         """The name of the activation."""
 
     def infer(self) -> tuple[Spec, ...]:
-        # These derivatives follow from y alone, so x need not be kept for backward. relu with a negative slope is not
-        # monotonic: y does not show the sign of x. Only with slope 0 may y and dx also overwrite x and dy.
-        if self.kind() not in GATES and self.kind() != "elu" and self.slope >= 0:
+        # The derivative of a gate follows from x alone, most others from y alone: the other one need not be kept for
+        # backward. relu with a negative slope is not monotonic: y does not show the sign of x. Only with slope 0 may y
+        # and dx also overwrite x and dy.
+        if self.kind() in GATES:
+            self.rereads, self.reuse = "x", (MemoryReuse.NONE, MemoryReuse.OVER)
+        elif self.kind() != "elu" and self.slope >= 0:
             self.rereads = "y"
             self.reuse = (MemoryReuse.OVER, MemoryReuse.OVER) if self.slope == 0 else self.reuse
         return (one_source(self, least=1),)

@@ -114,7 +114,7 @@ class WorkerProgram:
 
     @property
     def fixed_bytes(self) -> int:
-        """Bytes of everything that lives from step to step: parameters, updater state, gradients, metrics."""
+        """Bytes of everything that lives from step to step: parameters, updater state, gradients that are exchanged."""
         total = sum(b.nbytes(self.float_size) for b in self.buffers if b.kind == FIXED) + self.version_bytes
         return total + self.state_bytes
 

@@ -91,3 +91,43 @@ def test_save_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "own.conf").write_text("name: 'mine'\n")
     with pytest.raises(netpart.ConfigError, match="expected no file or an older plan"):
         netpart.save_plan(HALO, tmp_path / "own.conf")
+
+
+def test_draw(capsys: pytest.CaptureFixture[str]) -> None:
+    for words, arguments in (((), {"format": "txt"}), (("--turns",), {"what": "turns"})):
+        capsys.readouterr()
+        assert main(["draw", str(HALO), "--workers", "3", *words]) == 0
+        assert netpart.draw(HALO, 3, **arguments) == capsys.readouterr().out  # type: ignore[arg-type]
+    with pytest.raises(netpart.ConfigError, match="format: expected svg, got 'dot'"):
+        netpart.draw(HALO, what="groups", format="dot")
+
+
+def test_profile() -> None:
+    found = netpart.profile(FIVE, 2, steps=2, launcher="threads").profile
+    assert found.steps == 2
+    assert [worker.worker for worker in found.workers] == [0, 1]
+
+
+def test_look(printed: Any) -> None:
+    told = printed("data", "look", FIVE, "--rows", 2, "--sample", 16, "--json")["inputs"]
+    found = [as_json(asdict(each)) for each in netpart.look(FIVE, rows=2, sample=16)]
+    assert [each["first"] for each in found] == [each["first"] for each in told]
+
+
+def test_gradcam(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    checkpoint = netpart.run(HALO, 1, steps=1, launcher="threads", workspace=tmp_path).checkpoint
+    found = netpart.gradcam(HALO, checkpoint, 3, layer="conv2")
+    picture = tmp_path / "map.png"
+    words = ["--checkpoint", str(checkpoint), "--sample", "3", "--layer", "conv2", "-o", str(picture)]
+    assert main(["gradcam", str(HALO), *words]) == 0
+    shown = ", ".join(f"{p:.3f}" for p in found.probabilities)
+    assert f"sample 3: class {found.label}, probabilities {shown}" in capsys.readouterr().out
+    with pytest.raises(netpart.ConfigError, match="layer: expected"):
+        netpart.gradcam(HALO, checkpoint, layer="conv9")
+
+
+def test_errors_name_arguments() -> None:
+    with pytest.raises(netpart.ConfigError, match=r"^take: expected a plan of the table"):
+        netpart.plan(FIVE, 2, devices=DEVICES, limit=0.1, take="fastest")
+    with pytest.raises(netpart.ConfigError, match="temperature: expected a number of 0 or more, got -1"):
+        netpart.sample(FIVE, temperature=-1)

@@ -44,6 +44,12 @@ def test_the_first_steps_do_not_count() -> None:
     found.add([9.0] * WARM_UP + [1.0, 2.0, 3.0], 0.5, 10)
     found.add([9.0] * WARM_UP + [2.0], 0.4, 20)
     assert (found.median, found.loss, found.peak) == (2.0, 0.5, 20)
+    assert found.runs == [2.0, 2.0]
+
+
+def test_each_run_has_a_ratio() -> None:
+    ours, theirs = Timed(runs=[1.0, 2.0, 1.0]), Timed(runs=[1.5, 2.0, 2.0])
+    assert ours.run_ratios(theirs) == (1.5, 1.0, 2.0)
 
 
 def test_a_contender_with_another_loss_is_wrong() -> None:

@@ -14,7 +14,16 @@ from typing import Any
 import pytest
 
 from benchmarks import load
-from benchmarks.load import QUIET, LoadedMachineError, Watch, expect_quiet, loaded, own_seconds, tree_seconds
+from benchmarks.load import (
+    QUIET,
+    LoadedMachineError,
+    Watch,
+    begin_watch,
+    expect_quiet,
+    loaded,
+    own_seconds,
+    tree_seconds,
+)
 
 SPIN = "print(flush=True)\nwhile True: pass"
 
@@ -106,3 +115,12 @@ def test_what_others_did_meanwhile_is_recorded_with_each_point(monkeypatch: pyte
     monkeypatch.setattr(Watch, "others", lambda _: next(loads))
     first, second, third = (Point("n", "data", workers, 1.0, SIMULATED) for workers in (1, 2, 4))
     assert [point.load for point in watched(iter([[first, second], [third]]))] == [0.25, 0.25, 0.0]
+
+
+def test_a_benchmark_ends_on_a_busy_machine_unless_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmarks.load.look", lambda: 1.5)
+    with pytest.raises(SystemExit, match=r"benchmarks.cpu: expected a quiet machine.*--loaded"):
+        begin_watch("benchmarks.cpu", anyhow=False)
+    assert isinstance(begin_watch("benchmarks.cpu", anyhow=True), Watch)
+    monkeypatch.setattr("benchmarks.load.look", lambda: QUIET)
+    assert isinstance(begin_watch("benchmarks.cpu", anyhow=False), Watch)

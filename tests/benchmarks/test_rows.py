@@ -32,6 +32,14 @@ def test_a_missed_goal_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.splitlines()[-1] == "add: 0.67 against peer, goal 1: missed"
 
 
+def test_runs_shares_and_load_are_written_if_measured() -> None:
+    row = Row("net", "peer", 1.0, 1.5, runs=(1.4, 1.6), shares=(0.6, 0.4), load=0.0)
+    written = row.as_json()
+    assert (written["runs"], written["shares"], written["load"]) == ((1.4, 1.6), (0.6, 0.4), 0.0)
+    assert str(row) == "net: 1.50 (1.40 to 1.60) against peer"
+    assert not {"runs", "shares", "load"} & FREE.as_json().keys()
+
+
 def test_the_file_says_what_figures_depend_on(tmp_path: Path) -> None:
     write(tmp_path / "results" / "bench.json", [FASTER, SLOWER], ("numpy",), {"rounds": 3})
     written = json.loads((tmp_path / "results" / "bench.json").read_text())

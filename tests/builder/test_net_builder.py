@@ -14,6 +14,7 @@ from google.protobuf.message import Message
 import netpart
 from netpart.builder.layer_list import LayerHandle
 from netpart.builder.layer_methods import LayerMethods, method_types
+from netpart.builder.nested_layers import NestedLayers
 from netpart.proto.fields import is_repeated
 from netpart.proto.job_files import jobs_below
 from netpart.proto.layout.format_text import format_text
@@ -23,53 +24,23 @@ from tests.house.tree import ROOT
 from tests.thorough import sampled
 from tools import gen_builder
 
+UPDATER = {"type": "kSGD", "learning_rate": {"type": "kFixed", "base_lr": 0.1}}
 W = {"init": {"type": "kGaussian", "std": 0.02}}
 B = {"init": {"type": "kConstant", "value": 0}}
 WRITTEN = """name: "small"
 train_steps: 2
 updater { type: kSGD learning_rate { type: kFixed base_lr: 0.1 } }
 neuralnet {
-  block {
-    name: "dense"
-    input: "x"
-    output: "add1"
-
-    layer {
-      name: "inner_product1"
-      type: kInnerProduct
-      srclayers: "x"
-      partition_dim: 1
-      innerproduct_conf { num_output: 6 }
-      param { init { type: kGaussian std: 0.02 } }
-      param { init { type: kConstant value: 0.0 } }
-    }
-
-    layer {
-      name: "add1"
-      type: kAdd
-      srclayers: ["inner_product1", "x"]
-    }
+  block { name: "dense" input: "x" output: "add1"
+    layer { name: "inner_product1" type: kInnerProduct srclayers: "x" partition_dim: 1
+      innerproduct_conf { num_output: 6 } param { init { type: kGaussian std: 0.02 } }
+      param { init { type: kConstant value: 0 } } }
+    layer { name: "add1" type: kAdd srclayers: ["inner_product1", "x"] }
   }
 
-  layer {
-    name: "data"
-    type: kSyntheticInput
-    store_conf { batchsize: 8 shape: 6 }
-    synthetic_conf { classes: 3 }
-  }
-
-  layer {
-    name: "dense"
-    type: kBlock
-    srclayers: "data"
-    block_conf { of: "dense" times: 3 }
-  }
-
-  layer {
-    name: "softmax_loss1"
-    type: kSoftmaxLoss
-    srclayers: ["dense", "data"]
-  }
+  layer { name: "data" type: kSyntheticInput store_conf { batchsize: 8 shape: 6 } synthetic_conf { classes: 3 } }
+  layer { name: "dense" type: kBlock srclayers: "data" block_conf { of: "dense" times: 3 } }
+  layer { name: "softmax_loss1" type: kSoftmaxLoss srclayers: ["dense", "data"] }
 }
 """
 
@@ -79,8 +50,7 @@ def dense(net: LayerMethods, x: LayerHandle) -> LayerHandle:
 
 
 def small_net(**fields: Any) -> netpart.Net:
-    rate = {"type": "kFixed", "base_lr": 0.1}
-    return netpart.Net("small", train_steps=2, updater={"type": "kSGD", "learning_rate": rate}, **fields)
+    return netpart.Net("small", train_steps=2, updater=UPDATER, **fields)
 
 
 def repeated_net() -> netpart.Net:
@@ -155,8 +125,8 @@ def test_a_block_is_written_once_and_another_of_its_name_gets_a_number() -> None
     net = small_net()
     data = net.synthetic_input(batchsize=8, shape=6)
     x = net.repeat(2, other(6), data)
-    x = net.repeat(1, other(6), x)
-    net.softmax_loss(net.repeat(1, other(3), x), data)
+    x = net.use(other(6), x)
+    net.softmax_loss(net.use(other(3), x), data)
     uses = [layer for layer in net.layers if layer.HasField("block_conf")]
     assert [use.block_conf.of for use in uses] == ["dense", "dense", "dense2"]
     assert [use.name for use in uses] == ["dense", "dense_2", "dense_3"]
@@ -178,7 +148,11 @@ def test_errors_name_the_line_of_the_program() -> None:
             net.inner_product(data, **wrong)
         assert str(caught.value.position) == f"{__file__}:{sys._getframe().f_lineno - 1}"
     with pytest.raises(netpart.ConfigError, match="expected sources that are layers, got 3"):
-        net.pooling(data, 3)  # type: ignore[arg-type]
+        net.add_layer("kAdd", data, 3)
+    with pytest.raises(netpart.ConfigError, match="expected sources, then num_filters and kernel, got 2"):
+        net.convolution(data, 8, 3, 2)
+    with pytest.raises(netpart.ConfigError, match="expected kernel once"):
+        net.convolution(data, 8, 3, kernel=5)
     with pytest.raises(netpart.ConfigError, match="small: expected a field of JobProto, got 'train_stepz'"):
         small_net(train_stepz=3)
     with pytest.raises(AttributeError, match="got 'inner_products'; did you mean inner_product"):
@@ -220,8 +194,78 @@ def test_layers_of_a_block_are_not_read_outside() -> None:
     net.repeat(2, leaky, data)
     with pytest.raises(netpart.ConfigError, match="expected a source of the same net or block, got relu1"):
         net.relu(kept[0])
-    with pytest.raises(netpart.ConfigError, match="leaky: expected 1 inputs, got 2"):
+    with pytest.raises(
+        netpart.ConfigError,
+        match=r"leaky: expected arguments of leaky\(net.*, got 2 inputs; too many positional arguments",
+    ):
         net.repeat(2, leaky, data, data)
+
+
+def wide_pair(net: NestedLayers, x: LayerHandle, y: LayerHandle, width: int) -> tuple[LayerHandle, LayerHandle]:
+    """Two outputs, from two inputs."""
+    joined = net.add(net.inner_product(x, width, params=[W, B]), net.inner_product(y, width, params=[W, B]))
+    return net.relu(joined), net.sigmoid(joined)
+
+
+def test_a_block_has_several_outputs_and_values_that_differ_by_instance() -> None:
+    net = small_net()
+    width = net.let("last", 4)
+    data = net.synthetic_input(batchsize=8, shape=6, name="data")
+    x, y = net.repeat(3, wide_pair, data, data, name="p", width=[8, 5, width])
+    x, y = net.repeat(2, wide_pair, x, y, name="q", width=4)
+    net.softmax_loss(net.add(x, y), data)
+    assert net.text().count("block {") == 1
+    assert 'layer { name: "p2" type: kBlock srclayers: ["p1-relu1", "p1-sigmoid1"]' in net.text()
+    built = netpart.build(net.job())
+    assert [built.by_name[f"{name}-relu1"].layer.output.shape for name in ("p1", "p2", "p3", "q2")] == [
+        (8, 8), (8, 5), (8, 4), (8, 4),
+    ]  # fmt: skip
+    read = {layer.name: list(layer.srclayers) for layer in net.job().proto.neuralnet.layer}
+    assert read["q1-inner_product1"] == ["p3-relu1"]
+    with pytest.raises(netpart.ConfigError, match="expected a value of width for each of 2 instances, got 3"):
+        net.repeat(2, wide_pair, x, y, width=[1, 2, 3])
+
+
+def test_blocks_within_blocks_and_what_others_include(tmp_path: Path) -> None:
+    def twice(net: NestedLayers, x: LayerHandle) -> LayerHandle:
+        return net.repeat(2, dense, net.use(dense, x, name="first"))
+
+    def net_of(name: str, times: int) -> netpart.Net:
+        net = netpart.Net(name, train_steps=2, updater=UPDATER)
+        if name == "other":
+            net.include("base.conf", base)
+        data = net.synthetic_input(batchsize=8, shape=6, name="data")
+        net.softmax_loss(net.repeat(times, twice, data, name="t"), data)
+        return net
+
+    base = net_of("base", 3)
+    base.write(tmp_path / "base.conf")
+    other = net_of("other", 1)
+    other.write(tmp_path / "other.conf")
+    assert base.text().count("block {") == 2
+    assert "block {" not in other.text()
+    for net in (base, other):
+        assert netpart.load(tmp_path / f"{net.name}.conf").proto == net.job().proto
+    assert "t1-dense2-add1" in [layer.name for layer in other.job().proto.neuralnet.layer]
+
+
+def test_layers_are_cut_by_patterns_of_their_names() -> None:
+    net = repeated_net()
+    net.cut({"dense2-add*": {"partition_dim": 0}, "dense*-inner*": {"cut": {"over": "INPUT"}}, "*": {"location": 1}})
+    layers = {layer.name: layer for layer in net.job().proto.neuralnet.layer}
+    assert list(layers["data"].location) == list(layers["dense1-add1"].location) == [1]
+    assert not layers["dense2-add1"].location
+    assert layers["dense2-add1"].partition_dim == 0
+    assert len(layers["dense3-inner_product1"].cut) == 1
+
+
+def test_comments_are_written_above_layers_and_the_job() -> None:
+    net = netpart.Net("noted", about="What it is.", train_steps=1)
+    data = net.synthetic_input(batchsize=8, shape=6)
+    net.comment("the end")
+    net.relu(data)
+    assert net.text().startswith('# What it is.\n\nname: "noted"\n')
+    assert '\n\n  # the end\n  layer { name: "relu1"' in net.text()
 
 
 def test_every_type_has_a_method_with_types() -> None:

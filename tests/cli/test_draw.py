@@ -41,7 +41,7 @@ def test_a_format_that_is_asked_for_counts(job: Path, netpart: Netpart) -> None:
 def test_an_unknown_suffix_is_refused_before_anything_is_read(job: Path, netpart: Netpart) -> None:
     answer = netpart("draw", "absent.conf", "-o", "a.bmp")
     assert answer.code == 2
-    expected = "a name that ends in .dot, .json, .svg, .txt, got 'a.bmp'; or add --format"
+    expected = "a name that ends in .dot, .json, .pdf, .png, .svg, .txt, got 'a.bmp'; or add --format"
     assert answer.err == f"error: --output: expected {expected}\n"
 
 
@@ -83,3 +83,78 @@ def test_groups_are_drawn(job: Path, netpart: Netpart) -> None:
     assert "group 1" in answer.out
     assert "server 0" in answer.out
     assert netpart("draw", job, "--groups", "--format", "dot").code == 2
+
+
+BLOCKS = """
+  block { name: "pair" input: "x" output: "relu" let { name: "size" }
+    layer { name: "fc" type: kInnerProduct srclayers: "x" innerproduct_conf { num_output: ${size} }
+      param { init { type: kUniform } } param { init { type: kUniform } } }
+    layer { name: "relu" type: kReLU srclayers: "fc" } }
+  layer { name: "data" type: kSyntheticInput synthetic_conf { classes: 3 } store_conf { batchsize: 16 shape: [4] } }
+  layer { name: "wide" type: kBlock srclayers: "data" block_conf { of: "pair" let { name: "size" value: "6" } } }
+  layer { name: "pair" type: kBlock srclayers: "wide"
+    block_conf { of: "pair" times: 3 let { name: "size" value: "6" } } }
+  layer { name: "last" type: kInnerProduct srclayers: "pair" innerproduct_conf { num_output: 3 }
+    param { init { type: kUniform } } param { init { type: kUniform } } }
+  layer { name: "loss" type: kSoftmaxLoss srclayers: ["last", "data"] }
+"""
+
+
+@pytest.fixture
+def block_job(tmp_path: Path) -> Path:
+    """A net with a block once with narrower input, and three times alike."""
+    path = tmp_path / "blocks.conf"
+    path.write_text(f'name: "blocks"\ntrain_steps: 2\nupdater {{ type: kSGD }}\nneuralnet {{{BLOCKS}}}\n')
+    return path
+
+
+def boxes_of(text: str) -> list[str]:
+    """The names of the boxes of a folded drawing as text."""
+    return re.findall(r"^  (\S.*?)  +workers? ", text, flags=re.MULTILINE)
+
+
+def test_folds_are_the_blocks_of_the_text(block_job: Path, netpart: Netpart) -> None:
+    drawn = netpart("draw", block_job, "--workers", 2, "--fold", "blocks")
+    assert boxes_of(drawn.out) == ["data", "wide", "3 × pair1 … pair3", "last", "loss"]
+    assert "2 layers each" in drawn.out
+    split = netpart("draw", block_job, "--workers", 2, "--fold", "blocks", "--set", "pair2.location=1")
+    assert boxes_of(split.out) == ["data", "wide", "pair1", "pair2", "pair3", "last", "loss"]
+
+
+def test_a_small_net_is_folded_only_on_request(block_job: Path, netpart: Netpart) -> None:
+    auto = netpart("draw", block_job, "--workers", 2).out
+    assert auto == netpart("draw", block_job, "--workers", 2, "--fold", "none").out
+    assert "pair2-fc-01" in auto
+
+
+def test_a_large_net_is_folded_unless_refused(block_job: Path, netpart: Netpart) -> None:
+    large = block_job, "--workers", 16
+    assert boxes_of(netpart("draw", *large).out)[1:3] == ["wide", "3 × pair1 … pair3"]
+    assert "pair2-fc-15" in netpart("draw", *large, "--fold", "none").out
+
+
+def test_layers_are_drawn_without_helpers(job: Path, netpart: Netpart) -> None:
+    drawn = netpart("draw", job, "--workers", 2, "--hide-helpers", "--format", "dot").out
+    assert "concate" not in drawn
+    assert '"conv-00" -> ' in drawn
+
+
+def test_a_drawing_may_run_to_the_right(job: Path, netpart: Netpart) -> None:
+    assert "rankdir=LR" in netpart("draw", job, "--format", "dot", "--rankdir", "LR").out
+    assert "rankdir=LR" in netpart("draw", job, "--format", "dot", "--rankdir", "LR", "--fold", "blocks").out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--fold", "blocks", "--format", "json"), "--fold: expected a format out of dot, svg, txt, got json"),
+        (("--rankdir", "LR"), "--rankdir: expected a format out of dot, svg, got txt; leave out --rankdir"),
+        (("--hide-helpers", "--turns"), "--hide-helpers: expected a drawing of the net, got --turns"),
+    ],
+)
+def test_a_look_that_cannot_be_seen_is_refused(
+    options: tuple[str, ...], said: str, job: Path, netpart: Netpart
+) -> None:
+    answer = netpart("draw", job, *options)
+    assert (answer.code, answer.out) == (2, "")
+    assert said in answer.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -237,12 +238,16 @@ def test_what_a_job_of_the_zoo_is_called(name: str, said: str, netpart: Netpart)
     assert said in netpart("zoo", name).err
 
 
-def test_a_png_is_made_of_an_svg(job: Path, netpart: Netpart) -> None:
-    answer = netpart("draw", job, "-o", "net.png")
-    assert answer.code == 2
-    assert answer.err.endswith(
-        "got 'net.png'; write net.svg, and make that a PNG: rsvg-convert -f png net.svg -o net.png, or any browser\n"
+def test_a_png_needs_a_converter(job: Path, netpart: Netpart, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "typst", None)
+    monkeypatch.setenv("PATH", "")
+    answer = netpart("draw", job, "--turns", "-o", "turns.png")
+    assert answer.code == 1
+    assert answer.err == (
+        "error: drawing: expected typst or rsvg-convert for a PNG, got neither; "
+        "`pip install 'netpart[print]'`, or write an SVG, which any browser prints\n"
     )
+    assert not Path("turns.png").exists()
 
 
 def test_no_token(netpart: Netpart, monkeypatch: pytest.MonkeyPatch) -> None:

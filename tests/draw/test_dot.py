@@ -5,15 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from hypothesis import given
-from hypothesis import strategies as st
-
-from netpart.draw.dot import dot_heading, dot_lines, quote_dot, to_dot, wrap_name
+from netpart.draw.dot import dot_lines, to_dot
 from netpart.draw.graph_picture import make_picture
 from netpart.graph.graph import Graph
 from netpart.graph.net import Net
-
-NAMES = st.text(st.sampled_from('ab1-."\\ é'), min_size=1, max_size=60)
 
 
 def cluster(dot: str, worker: int) -> str:
@@ -62,14 +57,6 @@ def test_what_carries_no_gradient_is_dashed(layerp: Graph) -> None:
     assert dashed == {f.part.name for part in layerp.parts for f in part.feeds if not f.gradient}
 
 
-def test_the_heading_says_title_and_traffic_in_lines(net: Net, lenet: Graph) -> None:
-    shown = make_picture(lenet)
-    title, *traffic, last = dot_heading(shown).split("\n")
-    assert (title, "; ".join(traffic), last) == (shown.title, shown.traffic, " ")
-    assert len(traffic) == 2
-    assert dot_heading(make_picture(net)).count("\n") == 1
-
-
 def test_what_an_arrow_of_a_collective_brings_stands_where_it_ends(layerp: Graph) -> None:
     dot = to_dot(layerp, itemsize=8)
     (label,) = re.findall(r'"d-slice-pool1-00-concate-fc1-01" \[label="([^"]*)"', dot)
@@ -94,23 +81,3 @@ def test_the_legend_explains_what_occurs(net: Net, lenet: Graph) -> None:
     shown = make_picture(net)
     plain = replace(shown, arrows=tuple(replace(arrow, gradient=True) for arrow in shown.arrows))
     assert not any("legend" in line for line in dot_lines(plain))
-
-
-@given(NAMES)
-def test_a_quoted_text_reads_back(text: str) -> None:
-    inside = re.fullmatch(r'"((?:[^"\\]|\\.)*)"', quote_dot(text))
-    assert inside is not None
-    assert inside[1].replace('\\"', '"').replace("\\\\", "\\") == text
-
-
-@given(NAMES)
-def test_wrapping_loses_nothing_and_breaks_behind_hyphens(name: str) -> None:
-    rows = wrap_name(name)
-    assert "".join(rows) == name
-    assert all(row.endswith("-") for row in rows[:-1])
-    assert not any(re.match(r"\d", row) for row in rows[1:])
-
-
-def test_names_break_where_they_are_joined() -> None:
-    assert wrap_name("d-slice-pool1-00-concate-fc1-01") == ["d-slice-pool1-00-", "concate-fc1-01"]
-    assert wrap_name("conv1-00") == ["conv1-00"]

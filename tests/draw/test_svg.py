@@ -12,7 +12,7 @@ import pytest
 
 from netpart.choices import DRAWING_FORMATS
 from netpart.draw import render
-from netpart.draw.dot import SMALL
+from netpart.draw.dot_text import SMALL
 from netpart.draw.font_metrics import text_width
 from netpart.draw.svg import finish_svg, run_graphviz, to_svg
 from netpart.errors import NetpartError

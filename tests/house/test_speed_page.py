@@ -18,6 +18,18 @@ MANUAL = (ROOT / "docs" / "speed.md").read_text(encoding="utf-8")
 ROWS = [
     {"work": "net", "against": "peer", "ratio": 2.0, "goal": 1.5, "netpart": 0.001, "peer": 0.002, "unit": "s/step"},
     {"work": "net: memory", "against": "peer", "ratio": 0.5, "goal": 1, "netpart": 2048, "peer": 1024, "unit": "B"},
+    {
+        "work": "run",
+        "against": "peer",
+        "ratio": 1.3,
+        "goal": None,
+        "netpart": 0.001,
+        "peer": 0.0013,
+        "unit": "s/step",
+        "runs": [1.25, 1.4, 1.3],
+        "shares": [0.5, 0.38],
+        "load": 0.52,
+    },
     {"work": "all", "against": "peer", "ratio": 1.2, "goal": None, "netpart": 1.0, "peer": 1.2, "unit": "of its time"},
 ]
 
@@ -40,9 +52,10 @@ def test_a_table_is_made_of_a_file(tmp_path: Path) -> None:
     (tmp_path / RESULTS / "cpu.json").write_text(json.dumps(about | {"rows": ROWS}), encoding="utf-8")
     page = filled(tmp_path)
     assert page.startswith("before\n<!-- results: cpu -->\n2026-01-02, P, 2 cores; python 3.\n")
-    assert "| net | peer | 1.0 ms | 2.0 ms | 2.00 | 1.50 |" in page
-    assert "| net: memory | peer | 2.0 KiB | 1.0 KiB | 0.50 (missed) | 1.00 |" in page
-    assert "| all | peer | 1.00 of its time | 1.20 of its time | 1.20 | – |" in page
+    assert "| net | peer | 1.0 ms | 2.0 ms | 2.00 | 1.50 | – |" in page
+    assert "| net: memory | peer | 2.0 KiB | 1.0 KiB | 0.50 (missed) | 1.00 | – |" in page
+    assert "| run | peer | 1.0 ms | 1.3 ms | 1.30 (1.25–1.40) (busy: 0.5 cores) | – | 0.50 / 0.38 |" in page
+    assert "| all | peer | 1.00 of its time | 1.20 of its time | 1.20 | – | – |" in page
     assert "old" not in page
 
 

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import netpart
 from netpart.errors import ConfigError
 from netpart.launch import run as launch
-from netpart.proto.reader import read_job
+from netpart.proto.reader import Job, read_job
 from netpart.trained.sampling import BYTES, SamplingStyle, TextWriter, find_predictor, sample_byte
 from tests.end2end.running import mlp
 from tests.trained.texts import TEXT, gpt
@@ -20,19 +21,28 @@ LAWS = st.lists(st.floats(-30, 30), min_size=1, max_size=9).map(np.array)
 
 
 @pytest.fixture(scope="module")
-def writer(tmp_path_factory: pytest.TempPathFactory) -> TextWriter:
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Job, Path]:
     """A net trained on TEXT, cut over two workers."""
     folder = tmp_path_factory.mktemp("gpt")
     job = read_job(gpt(folder, steps=150))
     summary = launch.run_job(job, 2, launcher="threads", workspace=folder / "out")
     assert summary.train["loss/bits"] == pytest.approx(summary.train["loss/loss"] / np.log(2))
     assert summary.train["loss/bits"] < 1
-    return TextWriter(job, Path(summary.checkpoint))
+    return job, Path(summary.checkpoint)
+
+
+@pytest.fixture(scope="module")
+def writer(trained: tuple[Job, Path]) -> TextWriter:
+    return TextWriter(*trained)
 
 
 def test_a_trained_net_goes_on_with_its_text(writer: TextWriter) -> None:
     greedy = SamplingStyle(temperature=0)
     assert bytes(writer.write(b"the quick br", 60, greedy, seed=1)) == (TEXT * 2)[12:72]
+
+
+def test_python_writes_the_same_text(trained: tuple[Job, Path]) -> None:
+    assert netpart.sample(*trained, prompt=b"the quick br", size=60, temperature=0) == (TEXT * 2)[12:72]
 
 
 def test_a_seed_gives_one_text(writer: TextWriter) -> None:

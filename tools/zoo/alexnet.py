@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import netpart
+from netpart import Net
 from tools.zoo.job import HE, classifier, convolution, images, product, zoo_net
 
 
-def jobs() -> Iterator[netpart.Net]:
+def jobs() -> Iterator[Net]:
     """AlexNet as published, and a small one."""
     about = (
         "AlexNet for images of 224 x 224, as in One weird trick (2014), five convolutions, three inner "
@@ -19,7 +19,7 @@ def jobs() -> Iterator[netpart.Net]:
     yield alexnet(zoo_net("alexnet", "alexnet-small", about, 100, 0.01), 8, 128, 64, 10, 16, 0.2)
 
 
-def alexnet(net: netpart.Net, width: int, neurons: int, side: int, classes: int, batch: int, drop: float) -> netpart.Net:
+def alexnet(net: Net, width: int, neurons: int, side: int, classes: int, batch: int, drop: float) -> Net:
     """Five convolutions and three inner products; ``width`` filters in the first."""
     x = data = images(net, batch, (3, side, side), classes)
     for i, (times, kernel) in enumerate(((1, 11), (3, 5), (6, 3), (4, 3), (4, 3)), start=1):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-import netpart
+from netpart import LayerHandle, NestedLayers, Net
 from tools.zoo.job import HERE, Value, batch_norm, classifier, convolution, images, zoo_net
 
 
-def jobs() -> Iterator[netpart.Net]:
+def jobs() -> Iterator[Net]:
     """DenseNet-121 as published, and a small one."""
     about = (
         "DenseNet-121 for images of 224 x 224, every layer of a block reads all before it. 7,978,856 "
@@ -24,9 +24,7 @@ def jobs() -> Iterator[netpart.Net]:
     yield densenet(zoo_net("densenet", "densenet121-small", about, 80, 0.05, base=base), (2, 2), 4, 32, 10, 16)
 
 
-def densenet(
-    net: netpart.Net, blocks: Sequence[int], growth: int, side: int, classes: int, batch: int
-) -> netpart.Net:
+def densenet(net: Net, blocks: Sequence[int], growth: int, side: int, classes: int, batch: int) -> Net:
     """A stem, dense blocks with transitions between them, a classifier. A layer adds ``growth`` channels."""
     dense_layer = partial(dense, growth=net.let("growth", growth), wide=net.let("wide", 4 * growth))
     data, width = images(net, batch, (3, side, side), classes), 2 * growth
@@ -44,18 +42,18 @@ def densenet(
     return net
 
 
-def dense(net: netpart.NestedLayers, x: netpart.LayerHandle, growth: Value, wide: Value) -> netpart.LayerHandle:
+def dense(net: NestedLayers, x: LayerHandle, growth: Value, wide: Value) -> LayerHandle:
     """Convolutions of 1 x 1 and 3 x 3, whose channels are joined to those of the source."""
     at = activated(net, "2-", activated(net, "1-", x, wide, 1), growth, 3)
     return net.concate(x, at, concate_dim=1, name=HERE)
 
 
-def transition(net: netpart.NestedLayers, x: netpart.LayerHandle, filters: Value) -> netpart.LayerHandle:
+def transition(net: NestedLayers, x: LayerHandle, filters: Value) -> LayerHandle:
     """Half of the extent."""
     return net.pooling(activated(net, "", x, filters, 1), pool="AVG", kernel=2, stride=2, name="pool")
 
 
-def activated(net: netpart.NestedLayers, prefix: str, x: netpart.LayerHandle, filters: Value, kernel: int) -> netpart.LayerHandle:
+def activated(net: NestedLayers, prefix: str, x: LayerHandle, filters: Value, kernel: int) -> LayerHandle:
     """Batch normalisation and ReLU, then the convolution."""
     at = net.relu(batch_norm(net, f"{prefix}norm", x), name=f"{prefix}relu")
     return convolution(net, f"{prefix}conv", at, filters, kernel)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-import netpart
-from tools.zoo.job import NORMAL, SPACE, zoo_net
+from netpart import Net
+from tools.zoo.job import NORMAL, SPACE, Cuts, zoo_net
 from tools.zoo.transformer import LAYERS, MIXED, layer_norm, name_extents, positions, transformer
 
 
-def jobs() -> Iterator[netpart.Net]:
+def jobs() -> Iterator[Net]:
     """GPT-2 small and GPT-3 as published, and a small one under three cuts."""
     about = (
         "GPT-2 small, twelve transformer blocks over 1024 tokens of a vocabulary of 50257. 124,439,808 "
@@ -24,7 +24,7 @@ def jobs() -> Iterator[netpart.Net]:
     )
     net = zoo_net("gpt", "gpt3", about, 1000, 0.00006, momentum=0, workers=8, base=base)
     yield gpt(net, 96, (2048, 12288, 96), 50257, 32)
-    cuts = {
+    cuts: dict[str, tuple[str, Cuts]] = {
         "": ("every layer cut on the batch", {}),
         # Each worker computes the loss of its share of the vocabulary.
         "-layers": ("attention cut on its heads, the rest on neurons, inputs and words", {**LAYERS, "loss": SPACE}),
@@ -37,9 +37,7 @@ def jobs() -> Iterator[netpart.Net]:
         yield net
 
 
-def gpt(
-    net: netpart.Net, blocks: int, extents: tuple[int, int, int], vocabulary: int, batch: int, noise: float = 1
-) -> netpart.Net:
+def gpt(net: Net, blocks: int, extents: tuple[int, int, int], vocabulary: int, batch: int, noise: float = 1) -> Net:
     """Tokens become vectors, blocks of causal attention, and the next token at every position."""
     size = name_extents(net, *extents)
     data = net.synthetic_tokens(name="data", batchsize=batch, shape=size.positions, classes=vocabulary, noise=noise)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-import netpart
+from netpart import LayerHandle, NestedLayers, Net
 from tools.zoo.job import Value, classifier, images, normalised, zoo_net
 
 Row = tuple[int, int, int, int]
@@ -17,7 +17,7 @@ PUBLISHED: Sequence[Row] = (
 SMALL: Sequence[Row] = ((1, 4, 1, 1), (6, 8, 2, 2), (6, 16, 1, 2))
 
 
-def jobs() -> Iterator[netpart.Net]:
+def jobs() -> Iterator[Net]:
     """MobileNetV2 as published, and a small one."""
     about = (
         "MobileNetV2 for images of 224 x 224, inverted residuals around depthwise convolutions. 3,504,872 "
@@ -32,9 +32,7 @@ def jobs() -> Iterator[netpart.Net]:
     yield mobilenet(zoo_net("mobilenet", "mobilenetv2-small", about, 60, 0.05, base=base), SMALL, 8, 64, 32, 10, 16)
 
 
-def mobilenet(
-    net: netpart.Net, rows: Sequence[Row], stem: int, last: int, side: int, classes: int, batch: int
-) -> netpart.Net:
+def mobilenet(net: Net, rows: Sequence[Row], stem: int, last: int, side: int, classes: int, batch: int) -> Net:
     """A stem, blocks as ``rows`` say, a last convolution of 1 x 1, a classifier.
 
     The first block of a row changes the number of channels, the others have a shortcut.
@@ -55,9 +53,9 @@ def mobilenet(
 
 
 def inverted(
-    net: netpart.NestedLayers, x: netpart.LayerHandle, wide: Value, filters: Value, stride: int = 1, expands: bool = True,
-    shortcut: bool = False,
-) -> netpart.LayerHandle:  # fmt: skip
+    net: NestedLayers, x: LayerHandle, wide: Value, filters: Value, stride: int = 1, expands: bool = True,
+    shortcut: bool = False
+) -> LayerHandle:  # fmt: skip
     """A wide depthwise convolution between two of 1 x 1, the last without ReLU."""
     at = relu6(net, "expand", x, wide, 1) if expands else x
     at = relu6(net, "depth", at, wide, 3, stride, groups=wide)
@@ -65,6 +63,6 @@ def inverted(
     return net.add(at, x, name="add") if shortcut else at
 
 
-def relu6(net: netpart.NestedLayers, name: str, *given: Any, **more: Any) -> netpart.LayerHandle:
+def relu6(net: NestedLayers, name: str, *given: Any, **more: Any) -> LayerHandle:
     """A convolution, its batch normalisation, and ReLU up to 6."""
     return net.activation(normalised(net, name, *given, **more), "RELU6", name=f"{name}-relu")

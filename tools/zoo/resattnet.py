@@ -1,9 +1,9 @@
 """3D-ResAttNet: Zhang et al., An Explainable 3D Residual Self-Attention Deep Neural Network, 2020; trained as in
 Akintoye et al., A Hybrid Parallelization Approach, section 4. The same without attention is ResNet3D.
 
-The papers leave open how large the scans are: here they are of 128 x 128 x 128 voxels. Nor do they specify the places of
-attention or the first layers. Here attention follows every stage of 4096 positions or fewer, and the first layers are
-ResNet's.
+The papers leave open how large the scans are: here they are of 128 x 128 x 128 voxels. Nor do they specify the places
+of attention or the first layers. Here attention follows every stage of 4096 positions or fewer, and the first layers
+are ResNet's.
 """
 
 from __future__ import annotations
@@ -14,9 +14,22 @@ from itertools import product
 from math import prod
 from typing import Any
 
-import netpart
+from netpart import LayerHandle, NestedLayers, Net
 from tools.zoo.job import (
-    CHANNELS, HERE, INPUT, REPLICA, SPACE, WHOLE, ZERO, Value, batch_norm, classifier, convolution, images, normalised,
+    CHANNELS,
+    HERE,
+    INPUT,
+    REPLICA,
+    SPACE,
+    WHOLE,
+    ZERO,
+    Cuts,
+    Value,
+    batch_norm,
+    classifier,
+    convolution,
+    images,
+    normalised,
     zoo_net,
 )  # fmt: skip
 from tools.zoo.job import product as inner_product
@@ -25,7 +38,7 @@ from tools.zoo.resnet import shortcut
 BATCH, TEST_BATCH, SCANS = 16, 10, 80
 """Scans of a step of a reduced net, of a step of a test, and of a whole test."""
 REDUCED = {"cache_mib": 100}, {"flip": True, "shuffle": True, "drift": 0.3}
-"""Fields of the input of a reduced net: the MiB of disk, in which a worker keeps the scans for the next epoch; those for
+"""Fields of the input of a reduced net: MiB of disk, in which a worker keeps the scans for the next epoch; those for
 training, where without an alteration a net learns chance differences of only 320 scans."""
 PUBLISHED = dict[str, Any](), {"flip": True, "shuffle": True}
 MOST = 4096
@@ -38,7 +51,7 @@ conv3d = partial(convolution, spatial_axes=3)
 normalised3d = partial(normalised, spatial_axes=3)
 
 
-def jobs() -> Iterator[netpart.Net]:
+def jobs() -> Iterator[Net]:
     """Both as published, and the first without attention; reduced ones for the cohort of phantoms; small ones."""
     paper = "Trained as published: SGD, batches of 6, 50 epochs of 631 scans, learning rate from 1e-4 to 1e-6."
     hybrid = "The first stages are cut on space, the later ones on channels."
@@ -57,9 +70,9 @@ def jobs() -> Iterator[netpart.Net]:
 
 
 def trial(
-    name: str, about: str, steps: int, rates: tuple[float, float], test_every: int, base: netpart.Net | None,
-    momentum: float | None = None, groups: int = 1,
-) -> netpart.Net:  # fmt: skip
+    name: str, about: str, steps: int, rates: tuple[float, float], test_every: int, base: Net | None,
+    momentum: float | None = None, groups: int = 1
+) -> Net:  # fmt: skip
     """A job on scans that is tested; the learning rate falls along ``rates``; each of several ``groups`` of workers
     keeps its own parameters."""
     first, last = rates
@@ -73,9 +86,7 @@ def trial(
     )  # fmt: skip
 
 
-def published(
-    name: str, about: str, blocks: Sequence[int], base: netpart.Net | None, attention: bool = True
-) -> netpart.Net:
+def published(name: str, about: str, blocks: Sequence[int], base: Net | None, attention: bool = True) -> Net:
     """A job with the protocol of section 4.4: 50 epochs of the 631 scans of AD and NC that are not for testing."""
     net, space = trial(name, about, 50 * 106, (1e-4, 1e-6), 1060, base), (128, 128, 128)
     data = scans(net, "ad-nc", 6, space, *PUBLISHED)
@@ -83,9 +94,7 @@ def published(
     return net
 
 
-def reduced(
-    name: str, blocks: Sequence[int], table: str, task: str, epochs: int, base: netpart.Net, groups: int = 1
-) -> netpart.Net:
+def reduced(name: str, blocks: Sequence[int], table: str, task: str, epochs: int, base: Net, groups: int = 1) -> Net:
     """A net for the cohort of phantoms. ``groups`` average around a ring; each takes the steps of ``epochs``."""
     pace = ", trained asynchronously" if groups > 1 else ""
     about = (
@@ -103,7 +112,7 @@ def reduced(
     return resattnet(net, data, blocks, 8, (40, 48, 40), tested=True)
 
 
-def spacious(base: netpart.Net) -> netpart.Net:
+def spacious(base: Net) -> Net:
     """A net whose first layer keeps the extents of a scan: its activations are what a worker may not have room for."""
     about = (
         "ResNet3D-18 made small, but its first layer has 16 channels of 128 x 128 x 128: all is cut on the first "
@@ -115,30 +124,36 @@ def spacious(base: netpart.Net) -> netpart.Net:
     return net
 
 
-def small(base: netpart.Net) -> Iterator[netpart.Net]:
+def small(base: Net) -> Iterator[Net]:
     """Nets that learn within a minute, on volumes that are made up."""
     tiny, space = "Two stages, an eighth of the width, volumes of 32 x 16 x 16. Learns within a minute.", (32, 16, 16)
     made = "3D-ResAttNet18 made small"
-    for name, about, blocks, cuts in (
+    nets: list[tuple[str, str, Sequence[int], Cuts]] = [
         ("resattnet18-small", f"{made}, every layer cut on the batch", (1, 1), {}),
         ("resattnet18-small-layers", f"{made}, every layer cut on its channels", (1, 1), layer_cuts()),
-        ("resattnet18-small-mixed", f"{made}, the first stage cut on space, the second on channels", (1, 1), hybrid_cuts()),
+        (
+            "resattnet18-small-mixed",
+            f"{made}, the first stage cut on space, the second on channels",
+            (1, 1),
+            hybrid_cuts(),
+        ),
         ("resattnet34-small", "3D-ResAttNet34 made small, more blocks", (2, 2), {}),
         ("resnet3d18-small", "ResNet3D-18 made small", (1, 1), {}),
-    ):
+    ]
+    for name, about, blocks, cuts in nets:
         net = zoo_net("resattnet", name, f"{about}. {tiny}", 60, 0.05, base=base)
         data, attention = images(net, 8, (1, *space), 2), name.startswith("resatt")
         resattnet(net, data, blocks, 8, space, attention).cut(cuts)
         yield net
 
 
-def hybrid_cuts(data: Mapping[str, Any] = WHOLE) -> dict[str, Mapping[str, Any]]:
+def hybrid_cuts(data: Mapping[str, Any] = WHOLE) -> Cuts:
     """What comes before the third stage on the first spatial axis, what follows on channels."""
     rows = dict.fromkeys(("s2-*-rows", "s2-attention"), CHANNELS)
     return {**rows, **dict.fromkeys(("*1", "s2b*", "s2-*"), SPACE), **layer_cuts(data)}
 
 
-def layer_cuts(data: Mapping[str, Any] = WHOLE) -> dict[str, Mapping[str, Any]]:
+def layer_cuts(data: Mapping[str, Any] = WHOLE) -> Cuts:
     """Everything on channels. Queries and keys, which have few, are copies; class scores are sums over channels."""
     copies = dict.fromkeys(("*-query*", "*-key*"), REPLICA)
     last = dict.fromkeys(("*-value-rows", "*-attention"), SPACE)
@@ -146,9 +161,9 @@ def layer_cuts(data: Mapping[str, Any] = WHOLE) -> dict[str, Mapping[str, Any]]:
 
 
 def scans(
-    net: netpart.Net, table: str, batch: int, space: Sequence[int], reading: Mapping[str, Any],
-    training: Mapping[str, Any],
-) -> netpart.LayerHandle:  # fmt: skip
+    net: Net, table: str, batch: int, space: Sequence[int], reading: Mapping[str, Any],
+    training: Mapping[str, Any]
+) -> LayerHandle:  # fmt: skip
     """The scans of ``table`` to train on, and those to test on."""
     for phase, rows, more in (("Test", TEST_BATCH, {}), ("Train", batch, training))[::-1]:
         path = f"{FOLDER}/{table}-{phase.lower()}.csv"
@@ -158,9 +173,9 @@ def scans(
 
 
 def resattnet(
-    net: netpart.Net, data: netpart.LayerHandle, blocks: Sequence[int], width: int, space: Sequence[int],
-    attention: bool = True, stride: int = 2, tested: bool = False,
-) -> netpart.Net:  # fmt: skip
+    net: Net, data: LayerHandle, blocks: Sequence[int], width: int, space: Sequence[int],
+    attention: bool = True, stride: int = 2, tested: bool = False
+) -> Net:  # fmt: skip
     """A stem, stages that halve the volume and double the width, attention where it fits, the mean of each channel."""
     x = net.relu(batch_norm(net, "norm1", conv3d(net, "conv1", data, width, 3, stride)), name="relu1")
     x = net.pooling(x, 3, stride=2, pad=1, spatial_axes=3, name="pool1")
@@ -183,7 +198,7 @@ def resattnet(
     return net
 
 
-def add_stage(net: netpart.Net, stage: int, count: int, filters: int, x: netpart.LayerHandle) -> netpart.LayerHandle:
+def add_stage(net: Net, stage: int, count: int, filters: int, x: LayerHandle) -> LayerHandle:
     """``count`` residual blocks, of which the first halves the volume unless the stage is the first."""
     name, first = f"s{stage}b", 1
     if stage > 2:
@@ -192,15 +207,15 @@ def add_stage(net: netpart.Net, stage: int, count: int, filters: int, x: netpart
     return net.repeat(count + 1 - first, residual, x, name=name, first=first, filters=filters)
 
 
-def residual(net: netpart.NestedLayers, x: netpart.LayerHandle, filters: Value, stride: int = 1, project: bool = False) -> netpart.LayerHandle:
+def residual(net: NestedLayers, x: LayerHandle, filters: Value, stride: int = 1, project: bool = False) -> LayerHandle:
     """Two convolutions of 3 x 3 x 3 with a shortcut."""
     at = net.relu(normalised3d(net, "1", x, filters, 3, stride), name="1-relu")
     return shortcut(net, normalised3d(net, "2", at, filters, 3), x, filters, stride, project, spatial_axes=3)
 
 
 def attend(
-    net: netpart.NestedLayers, at: netpart.LayerHandle, filters: Value, narrow: Value, places: Value, x: Value, y: Value, z: Value
-) -> netpart.LayerHandle:
+    net: NestedLayers, at: LayerHandle, filters: Value, narrow: Value, places: Value, x: Value, y: Value, z: Value
+) -> LayerHandle:
     """Attention of every position to all others, through a gate that is closed at first, with a shortcut."""
     widths = {"query": narrow, "key": narrow, "value": filters}
     three = [net.use(partial(rows, places=places), at, name=name, wide=wide) for name, wide in widths.items()]
@@ -209,7 +224,7 @@ def attend(
     return net.add(net.gate(found, name="gate", params=[ZERO]), at, name="join")
 
 
-def rows(net: netpart.NestedLayers, at: netpart.LayerHandle, wide: Value, places: Value) -> netpart.LayerHandle:
+def rows(net: NestedLayers, at: LayerHandle, wide: Value, places: Value) -> LayerHandle:
     """A convolution of 1 x 1 x 1 as a row of features for every position."""
     at = net.reshape(conv3d(net, HERE, at, wide, 1, bias=True), [wide, places], name="flat")
     return net.transpose(at, [2, 1], name="rows")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import Any
 
-import netpart
+from netpart import LayerHandle, NestedLayers, Net
 from tools.zoo.job import Value, batch_norm, classifier, convolution, images, normalised, zoo_net
 
-Block = Callable[..., netpart.LayerHandle]
+Block = Callable[..., LayerHandle]
 
 
-def jobs() -> Iterator[netpart.Net]:
+def jobs() -> Iterator[Net]:
     """The three as published, and small ones."""
     two, three = "residual blocks of two convolutions", "bottlenecks of three convolutions"
     sizes: list[tuple[int, Block, str, Sequence[int], Sequence[int], str]] = [
@@ -19,7 +20,7 @@ def jobs() -> Iterator[netpart.Net]:
         (34, basic, two, (3, 4, 6, 3), (1, 2, 2), "21 797 672 parameters, 3.66"),
         (50, bottleneck, three, (3, 4, 6, 3), (1, 1, 1), "25 557 032 parameters, 4.09"),
     ]
-    bases: dict[Block, netpart.Net] = {}
+    bases: dict[Block, Net] = {}
     for depth, block, words, blocks, few, figures in sizes:
         about = f"ResNet-{depth} for images of 224 x 224, {words}. {figures} billion multiply-adds an image."
         net = zoo_net("resnet", f"resnet{depth}", about, 1000, 0.1, base=bases.get(block))
@@ -33,9 +34,7 @@ def jobs() -> Iterator[netpart.Net]:
         yield resnet(net, block, few, 8, 32, 10, 16)
 
 
-def resnet(
-    net: netpart.Net, block: Block, blocks: Sequence[int], width: int, side: int, classes: int, batch: int
-) -> netpart.Net:
+def resnet(net: Net, block: Block, blocks: Sequence[int], width: int, side: int, classes: int, batch: int) -> Net:
     """A stem, stages that halve the image and double the width, the mean of each channel, a classifier."""
     data = images(net, batch, (3, side, side), classes)
     x = net.relu(batch_norm(net, "norm1", convolution(net, "conv1", data, width, 7, 2)), name="relu1")
@@ -48,9 +47,10 @@ def resnet(
     return net
 
 
-def add_stage(net: netpart.Net, block: Block, stage: int, count: int, filters: int, x: netpart.LayerHandle) -> netpart.LayerHandle:
+def add_stage(net: Net, block: Block, stage: int, count: int, filters: int, x: LayerHandle) -> LayerHandle:
     """``count`` blocks, of which the first halves the image or projects its source where that changes its shape."""
-    values, name, kind, first = {"filters": filters}, f"s{stage}b", block.__name__, 1
+    values: dict[str, Any] = {"filters": filters}
+    name, kind, first = f"s{stage}b", block.__name__, 1
     if block is bottleneck:
         values["wide"] = 4 * filters
     if stage > 2 or block is bottleneck:
@@ -60,15 +60,15 @@ def add_stage(net: netpart.Net, block: Block, stage: int, count: int, filters: i
     return net.repeat(count + 1 - first, block, x, name=name, first=first, **values)
 
 
-def basic(net: netpart.NestedLayers, x: netpart.LayerHandle, filters: Value, stride: int = 1, project: bool = False) -> netpart.LayerHandle:
+def basic(net: NestedLayers, x: LayerHandle, filters: Value, stride: int = 1, project: bool = False) -> LayerHandle:
     """Two convolutions of 3 x 3 with a shortcut."""
     at = net.relu(normalised(net, "1", x, filters, 3, stride), name="1-relu")
     return shortcut(net, normalised(net, "2", at, filters, 3), x, filters, stride, project)
 
 
 def bottleneck(
-    net: netpart.NestedLayers, x: netpart.LayerHandle, filters: Value, wide: Value, stride: int = 1, project: bool = False
-) -> netpart.LayerHandle:
+    net: NestedLayers, x: LayerHandle, filters: Value, wide: Value, stride: int = 1, project: bool = False
+) -> LayerHandle:
     """Convolutions of 1 x 1, 3 x 3 and 1 x 1, the last with four times the filters, with a shortcut."""
     at = net.relu(normalised(net, "1", x, filters, 1), name="1-relu")
     at = net.relu(normalised(net, "2", at, filters, 3, stride), name="2-relu")
@@ -76,9 +76,9 @@ def bottleneck(
 
 
 def shortcut(
-    net: netpart.NestedLayers, at: netpart.LayerHandle, x: netpart.LayerHandle, filters: Value, stride: int = 1, project: bool = False,
-    **more: int,
-) -> netpart.LayerHandle:  # fmt: skip
+    net: NestedLayers, at: LayerHandle, x: LayerHandle, filters: Value, stride: int = 1, project: bool = False,
+    **more: int
+) -> LayerHandle:  # fmt: skip
     """Add the source ``x``, projected where its shape changes; ReLU."""
     source = normalised(net, "shortcut", x, filters, 1, stride, **more) if project else x
     return net.relu(net.add(at, source, name="add"), name="out")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-import netpart
+from netpart import LayerHandle, NestedLayers, Net
 from tools.zoo.job import BATCH, CHANNELS, HERE, INPUT, NORMAL, ONE, REPLICA, SPACE, WHOLE, ZERO, Value, product
 
 FEATURES = dict.fromkeys(("*-query", "*-key", "*-value", "*-heads"), SPACE)
@@ -30,15 +30,15 @@ class Extents:
     head: Value
 
 
-def name_extents(net: netpart.Net, positions: int, width: int, heads: int) -> Extents:
+def name_extents(net: Net, positions: int, width: int, heads: int) -> Extents:
     """Give the extents names in ``net``."""
     sizes = Extents(positions, width, 4 * width, heads, width // heads)
     return Extents(**{name: net.let(name, size) for name, size in vars(sizes).items()})
 
 
 def transformer(
-    net: netpart.NestedLayers, x: netpart.LayerHandle, size: Extents, gelu: str, epsilon: float, causal: bool
-) -> netpart.LayerHandle:
+    net: NestedLayers, x: LayerHandle, size: Extents, gelu: str, epsilon: float, causal: bool
+) -> LayerHandle:
     """Attention, then four times as many neurons and back, each after a normalisation and with a shortcut."""
     at = layer_norm(net, "norm1", x, epsilon)
     three = [net.use(partial(heads, size=size), at, name=name) for name in ("query", "key", "value")]
@@ -46,22 +46,22 @@ def transformer(
     at = net.reshape(net.transpose(at, [2, 1, 3], name="back"), [size.positions, size.width], name="joined")
     added = net.add(product(net, "out", at, size.width, axis=2), x, name="add1")
     at = product(net, "fc1", layer_norm(net, "norm2", added, epsilon), size.hidden, axis=2)
-    at = net.activation(at, gelu, name="gelu")
+    at = net.add_layer("kActivation", at, gelu, name="gelu")
     return net.add(product(net, "fc2", at, size.width, axis=2), added, name="add2")
 
 
-def heads(net: netpart.NestedLayers, x: netpart.LayerHandle, size: Extents) -> netpart.LayerHandle:
+def heads(net: NestedLayers, x: LayerHandle, size: Extents) -> LayerHandle:
     """A product whose features become heads, an axis before the positions."""
     at = product(net, HERE, x, size.width, axis=2)
     at = net.reshape(at, [size.positions, size.heads, size.head], name="heads")
     return net.transpose(at, [2, 1, 3], name="turned")
 
 
-def layer_norm(net: netpart.NestedLayers, name: str, x: netpart.LayerHandle, epsilon: float) -> netpart.LayerHandle:
+def layer_norm(net: NestedLayers, name: str, x: LayerHandle, epsilon: float) -> LayerHandle:
     """Layer normalisation of each position."""
     return net.layer_norm(x, epsilon=epsilon, name=name, params=[ONE, ZERO])
 
 
-def positions(net: netpart.NestedLayers, x: netpart.LayerHandle) -> netpart.LayerHandle:
+def positions(net: NestedLayers, x: LayerHandle) -> LayerHandle:
     """A learned vector for each position."""
     return net.positions(x, name="positions", params=[NORMAL])

@@ -5,26 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from math import prod
-from typing import Any
 
-import netpart
-from tools.zoo.job import CHANNELS, HE, SPACE, WHOLE, ZERO, Value, convolution, zoo_net
+from netpart import LayerHandle, NestedLayers, Net
+from tools.zoo.job import CHANNELS, HE, SPACE, WHOLE, ZERO, Cuts, Value, convolution, zoo_net
 
 Widths = Sequence[tuple[int, int]]
 """Filters of the two convolutions of each level on the way down, the finest first."""
 
 
-def jobs() -> Iterator[netpart.Net]:
+def jobs() -> Iterator[Net]:
     """Both as published, and small ones."""
-    flat = "U-Net for images of 512 x 512, five levels, a class for every pixel, cut on rows and, at the lowest "
-    flat = zoo_net("unet", "unet2d", f"{flat}level, channels. 31,030,658 parameters.", 1000, 0.01, momentum=0.99)
+    about = "U-Net for images of 512 x 512, five levels, a class for every pixel, cut on rows and, at the lowest "
+    flat = zoo_net("unet", "unet2d", f"{about}level, channels. 31,030,658 parameters.", 1000, 0.01, momentum=0.99)
     unet(flat, [(64 * 2**i, 64 * 2**i) for i in range(5)], 1, (512, 512), 2, 1).cut(mixed(5))
     yield flat
-    deep = "3-D U-Net for volumes of 128 x 128 x 128, four levels, a class for every voxel, cut on slices and, "
-    deep = zoo_net("unet", "unet3d", f"{deep}at the lowest level, channels. 19,069,955 parameters.", 1000, 0.01)
+    about = "3-D U-Net for volumes of 128 x 128 x 128, four levels, a class for every voxel, cut on slices and, "
+    deep = zoo_net("unet", "unet3d", f"{about}at the lowest level, channels. 19,069,955 parameters.", 1000, 0.01)
     unet(deep, [(32 * 2**i, 64 * 2**i) for i in range(4)], 3, (128, 128, 128), 3, 1).cut(mixed(4))
     yield deep
-    cuts = {
+    cuts: dict[str, tuple[str, Cuts]] = {
         "": ("every layer cut on the batch", {}),
         "-mixed": ("the lowest level cut on channels, all above it on the first spatial axis", mixed(3)),
     }
@@ -39,20 +38,18 @@ def jobs() -> Iterator[netpart.Net]:
         yield net
 
 
-def mixed(levels: int) -> dict[str, dict[str, Any]]:
+def mixed(levels: int) -> Cuts:
     """The lowest of ``levels`` cut on channels, all above it on the first spatial axis."""
     return {"data": WHOLE, **dict.fromkeys(("places", "loss", f"d{levels}-*"), CHANNELS), "*": SPACE}
 
 
-def unet(
-    net: netpart.Net, widths: Widths, channels: int, space: Sequence[int], classes: int, batch: int
-) -> netpart.Net:
+def unet(net: Net, widths: Widths, channels: int, space: Sequence[int], classes: int, batch: int) -> Net:
     """Down and up again; every level of the way up also reads the output of the same level of the way down.
 
     In three dimensions batch normalisation follows the convolutions.
     """
     x = data = net.synthetic_masks(name="data", batchsize=batch, shape=[channels, *space], classes=classes)
-    skips, axes = list[netpart.LayerHandle](), len(space)
+    skips, axes = list[LayerHandle](), len(space)
     for level, (narrow, wide) in enumerate(widths, start=1):
         block = partial(down, axes=axes, pools=level > 1)
         x = net.use(block, x, name=f"d{level}", of="down" if level > 1 else "top", narrow=narrow, wide=wide)
@@ -68,13 +65,13 @@ def unet(
     return net
 
 
-def down(net: netpart.NestedLayers, x: netpart.LayerHandle, narrow: Value, wide: Value, axes: int, pools: bool) -> netpart.LayerHandle:
+def down(net: NestedLayers, x: LayerHandle, narrow: Value, wide: Value, axes: int, pools: bool) -> LayerHandle:
     """A level of the way down; half the extent along each axis, but in the first."""
     x = net.pooling(x, 2, stride=2, spatial_axes=spatial(axes), name="pool") if pools else x
     return activated(net, "2", activated(net, "1", x, narrow, axes), wide, axes)
 
 
-def up(net: netpart.NestedLayers, x: netpart.LayerHandle, skip: netpart.LayerHandle, wide: Value, filters: Value, axes: int) -> netpart.LayerHandle:
+def up(net: NestedLayers, x: LayerHandle, skip: LayerHandle, wide: Value, filters: Value, axes: int) -> LayerHandle:
     """A level of the way up: twice the extent along each axis. With batch normalisation it has no bias."""
     params = [HE] if axes == 3 else [HE, ZERO]
     x = net.transposed_convolution(x, wide, 2, stride=2, spatial_axes=spatial(axes), name="up", params=params)
@@ -82,7 +79,7 @@ def up(net: netpart.NestedLayers, x: netpart.LayerHandle, skip: netpart.LayerHan
     return activated(net, "2", activated(net, "1", x, filters, axes), filters, axes)
 
 
-def activated(net: netpart.NestedLayers, name: str, x: netpart.LayerHandle, filters: Value, axes: int) -> netpart.LayerHandle:
+def activated(net: NestedLayers, name: str, x: LayerHandle, filters: Value, axes: int) -> LayerHandle:
     """A convolution of 3 along each axis; its batch normalisation, if there is one, has no scale of its own; ReLU."""
     x = convolution(net, f"{name}-conv", x, filters, 3, bias=True, spatial_axes=spatial(axes))
     return net.relu(net.bm(x, name=f"{name}-norm") if axes == 3 else x, name=f"{name}-relu")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import netpart
+from netpart import LayerHandle, NestedLayers, Net
 from tools.zoo.job import HE, HERE, Value, classifier, images, product, zoo_net
 from tools.zoo.job import convolution as convolve
 
@@ -12,7 +12,7 @@ D = (2, 2, 3, 3, 3)
 """Convolutions between two poolings; each group doubles the filters, up to eight times the first."""
 
 
-def jobs() -> Iterator[netpart.Net]:
+def jobs() -> Iterator[Net]:
     """VGG-16 as published, and a small one."""
     about = (
         "VGG-16 for images of 224 x 224, thirteen convolutions and three inner products. 138,357,544 "
@@ -28,8 +28,8 @@ def jobs() -> Iterator[netpart.Net]:
 
 
 def vgg(
-    net: netpart.Net, groups: Sequence[int], width: int, neurons: int, side: int, classes: int, batch: int, drop: float
-) -> netpart.Net:
+    net: Net, groups: Sequence[int], width: int, neurons: int, side: int, classes: int, batch: int, drop: float
+) -> Net:
     """Groups of 3 x 3 convolutions with a pooling after each, then three inner products."""
     x = data = images(net, batch, (3, side, side), classes)
     for g, count in enumerate(groups, start=1):
@@ -43,6 +43,6 @@ def vgg(
     return net
 
 
-def convolution(net: netpart.NestedLayers, x: netpart.LayerHandle, filters: Value) -> netpart.LayerHandle:
+def convolution(net: NestedLayers, x: LayerHandle, filters: Value) -> LayerHandle:
     """A convolution of 3 x 3 and ReLU."""
     return net.relu(convolve(net, f"conv{HERE}", x, filters, 3, bias=True), name=f"relu{HERE}")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-import netpart
-from tools.zoo.job import ZERO, classifier, convolution, images, zoo_net
+from netpart import Net
+from tools.zoo.job import ZERO, Cuts, classifier, convolution, images, zoo_net
 from tools.zoo.transformer import LAYERS, MIXED, layer_norm, name_extents, positions, transformer
 
 
-def jobs() -> Iterator[netpart.Net]:
+def jobs() -> Iterator[Net]:
     """ViT-B/16 as published, and a small one under three cuts."""
     about = (
         "ViT-B/16 for images of 224 x 224, twelve transformer blocks over patches of 16 x 16. 86,567,656 "
@@ -18,7 +18,7 @@ def jobs() -> Iterator[netpart.Net]:
     )
     base = vit(zoo_net("vit", "vit-b16", about, 1000, 0.0003, momentum=0), 12, (768, 12), 16, 224, 1000, 64)
     yield base
-    cuts = {
+    cuts: dict[str, tuple[str, Cuts]] = {
         "": ("every layer cut on the batch", {}),
         "-layers": ("attention cut on its heads, the rest on neurons and on inputs", LAYERS),
         "-mixed": ("products cut on heads, neurons and inputs, what lies between them on the batch", MIXED),
@@ -30,9 +30,7 @@ def jobs() -> Iterator[netpart.Net]:
         yield net
 
 
-def vit(
-    net: netpart.Net, blocks: int, extents: tuple[int, int], patch: int, side: int, classes: int, batch: int
-) -> netpart.Net:
+def vit(net: Net, blocks: int, extents: tuple[int, int], patch: int, side: int, classes: int, batch: int) -> Net:
     """Patches of the image and a class token as a sequence; the class token is classified."""
     patches = (side // patch) ** 2
     size = name_extents(net, patches + 1, *extents)

@@ -8,8 +8,11 @@ from typing import Any, NamedTuple
 from netpart.kernels import attention as reference
 from netpart.kernels.arguments import AttentionArguments
 from netpart.kernels.attention import mask_of_keys
+from netpart.kernels.onednn.activation import add_binary
 from netpart.kernels.onednn.attention_blocks import BlockScores, KeyGradient
 from netpart.kernels.onednn.calls import Calls, OneDnnVerbs
+from netpart.kernels.onednn.memory import DnnlMemory
+from netpart.kernels.onednn.names import Algorithm
 from netpart.kernels.onednn.products import add_matmul, matmul_memory
 from netpart.kernels.onednn.softmax import add_softmax, add_softmax_gradient
 from netpart.kernels.onednn.widening import widened_op
@@ -100,16 +103,12 @@ class Attention(reference.Attention, OneDnnVerbs):
         """Append scores = -inf for the keys after ``first`` + i of each query i."""
         xp = self.xp
         (rows, keys) = scores.shape[-2:]
-        seen = first + 1
-        if seen < keys:
-            future = xp.arange(seen, keys) > first + xp.arange(rows).reshape(-1, 1)
+        if first + 1 < keys:
+            future = xp.arange(keys) > first + xp.arange(rows).reshape(-1, 1)
             hidden = xp.where(future, -xp.inf, 0).astype(self.dtype)
-
-            def hide() -> None:
-                corner = scores.array[..., seen:]
-                xp.add(corner, hidden, out=corner)
-
-            calls.then(hide)
+            # All keys, although the first are seen by all: NumPy takes longer for those that are not.
+            corner = DnnlMemory.of(hidden.reshape((1,) * (len(scores.shape) - 2) + hidden.shape))
+            add_binary(calls, Algorithm.BINARY_ADD, scores.memory, corner, scores.memory)
 
     def _gradient(
         self, calls: Calls, a: AttentionArguments, dy: Array, dq: Array | None, dk: Array | None, dv: Array | None

@@ -134,6 +134,11 @@ def share_layout(*arrays: Array) -> bool:
     return len(shapes) == len(steps) == 1 and _has_no_gaps(arrays[0])
 
 
+def permutes_memory(dst: Array, src: Array) -> bool:
+    """True if both fill their memory without gaps, in different orders of their axes."""
+    return _has_no_gaps(dst) and _has_no_gaps(src) and _long_axis_strides(dst) != _long_axis_strides(src)
+
+
 def _long_axis_strides(array: Array) -> tuple[int, ...]:
     """Strides, in elements, of the axes that have more than one element."""
     return tuple(s // array.itemsize for s, n in zip(array.strides, array.shape, strict=True) if n > 1)

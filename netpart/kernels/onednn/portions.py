@@ -58,16 +58,19 @@ def add_channel_sums(calls: Calls, source: DnnlMemory, shape: Shape, out: Array,
     rows = PortionSums(shape)
     row: Array = np.ones((1, MOST), np.float32)
     ones = DnnlMemory.of(row if dtype == "float32" else rounded(row))
-    found = [(_ones_product(size, shape[1], dtype), times) for size, times in cut_portions(shape)]
+    found = [(_ones_product(size, times, shape[1], dtype), 1) for size, times in cut_portions(shape)]
     calls.along(found, {Arg.SRC: ones}, {Arg.WEIGHTS: source, Arg.DST: DnnlMemory.of(rows.rows)})
     calls.then(rows.total(out))
 
 
-def _ones_product(size: int, channels: int, dtype: str) -> PrimitiveDesc:
-    """The product of a row of ones and ``size`` places of ``dtype``: their sum, in float32."""
-    shapes = ((1, size), dtype), ((size, channels), dtype), ((1, channels), "float32")
-    row, matrix, sums = (MemoryDesc.strided(shape, dense_strides(shape), kind) for shape, kind in shapes)
-    return PrimitiveDesc("matmul", row, matrix, None, sums)
+def _ones_product(size: int, times: int, channels: int, dtype: str) -> PrimitiveDesc:
+    """The products of a row of ones and ``times`` portions of ``size`` places of ``dtype``: their sums, in float32.
+
+    One primitive for all portions, so that all threads have some of them.
+    """
+    shapes = ((1, 1, size), dtype), ((times, size, channels), dtype), ((times, 1, channels), "float32")
+    row, matrices, sums = (MemoryDesc.strided(shape, dense_strides(shape), kind) for shape, kind in shapes)
+    return PrimitiveDesc("matmul", row, matrices, None, sums)
 
 
 def merge_moments(means: PortionSums, variances: PortionSums, mean: Array, variance: Array) -> Callable[[], None]:

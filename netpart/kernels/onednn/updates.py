@@ -22,7 +22,7 @@ from netpart.kernels.op import Array, Clock, Op
 from netpart.kernels.updates import UpdateFormula
 
 LEAST = 1 << 12
-"""The least elements for which oneDNN takes less time than NumPy, whose calls start sooner."""
+"""The least elements for which SGD by oneDNN takes less time than by NumPy, whose few calls start sooner."""
 STRIP = 1 << 19
 """Elements of a strip, all arrays of which fit the third-level cache."""
 
@@ -32,7 +32,7 @@ class Updates(updates.Updates, OneDnnVerbs):
 
     def update(self, updater: Any, w: Array, g: Array, state: Any, scale: Any, clock: Clock, norm: Array = None) -> Op:
         """One update of ``w`` by ``g``, as in ``Updater.bind``."""
-        if w.size < LEAST:
+        if w.size < LEAST and len(state) < 2:
             return super().update(updater, w, g, state, scale, clock, norm)
 
         def describe(calls: Calls) -> None:

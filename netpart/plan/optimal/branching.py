@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
+from math import inf
 
 import numpy as np
 
@@ -102,7 +103,7 @@ class PlanBranching:
         """The bound of a weight; its plan is kept."""
         found = self.space.bound(weight, self.memory, self.memo, only)
         key = tuple(found.assignment[v] for v in self.space.layers.variables)
-        if key not in self.plans:
+        if key not in self.plans and found.seconds < inf:
             start, growth = self.space.weighted_line(found.assignment, self.memory)
             # The larger of the lines' ends is that with max(B, S).
             self.plans[key] = max(start, start + growth), found.assignment

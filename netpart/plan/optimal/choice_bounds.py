@@ -1,12 +1,12 @@
-"""Choice bounds: for each choice of each variable, the least sum of tables of all assignments that have it.
+"""Choice bounds: for each entry of each table, the least sum of tables of all assignments that have it.
 
 They come from the elimination and one pass back (Dechter, Artificial Intelligence 113, 1999: buckets that send messages
-both ways). A choice whose bound exceeds the sum of a known assignment is in no better one, and may be left out.
+both ways). An entry whose bound exceeds the sum of a known assignment is in no better one, and may be left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,26 +24,28 @@ class _Bucket:
     made: CostTable
 
 
-def least_by_choice(tables: Iterable[CostTable], sizes: Mapping[int, int]) -> dict[int, Array]:
-    """By variable, the least sum of ``tables`` for each of its values."""
+def least_by_entry(tables: Sequence[CostTable], sizes: Mapping[int, int]) -> list[Array]:
+    """For each table, the least sum of ``tables`` of all assignments that have each of its entries."""
     buckets = _fill_buckets(tables, sizes)
+    roots = [bucket.made for bucket in buckets if not bucket.made.scope]
+    rest = sum(float(made.costs) for made in roots)
     # What all other tables add at least, by the identity of the table that a bucket made.
-    outside = {id(bucket.made): CostTable((), np.zeros(())) for bucket in buckets if not bucket.made.scope}
-    rest = sum(float(bucket.made.costs) for bucket in buckets if not bucket.made.scope)
+    outside = {id(made): CostTable((), np.asarray(rest - made.costs)) for made in roots}
+    made = {id(bucket.made) for bucket in buckets}
     found: dict[int, Array] = {}
-    made = {id(bucket.made): bucket for bucket in buckets}
     for bucket in reversed(buckets):
         scope = (bucket.variable, *bucket.made.scope)
         total = sum_tables([*bucket.tables, outside[id(bucket.made)]], scope, sizes)
-        alone = 0.0 if bucket.made.scope else rest - float(bucket.made.costs)
-        found[bucket.variable] = total.min(axis=tuple(range(1, len(scope)))) + alone
         for table in bucket.tables:
+            least = _least_with(total, scope, table)
             if id(table) in made:
-                outside[id(table)] = _without_table(total, scope, table)
-    return found
+                outside[id(table)] = CostTable(table.scope, least - table.costs)
+            else:
+                found[id(table)] = least
+    return [found[id(table)] for table in tables]
 
 
-def _fill_buckets(tables: Iterable[CostTable], sizes: Mapping[int, int]) -> list[_Bucket]:
+def _fill_buckets(tables: Sequence[CostTable], sizes: Mapping[int, int]) -> list[_Bucket]:
     """Eliminate all variables; the buckets in the order of elimination."""
     pool, left = list(tables), set(sizes)
     buckets: list[_Bucket] = []
@@ -57,9 +59,8 @@ def _fill_buckets(tables: Iterable[CostTable], sizes: Mapping[int, int]) -> list
     return buckets
 
 
-def _without_table(total: Array, scope: Sequence[int], table: CostTable) -> CostTable:
-    """The least of ``total``, a sum that includes ``table``, over all other variables, less ``table``."""
+def _least_with(total: Array, scope: Sequence[int], table: CostTable) -> Array:
+    """The least of ``total``, a sum that includes ``table``, for each entry of the table."""
     gone = tuple(i for i, v in enumerate(scope) if v not in table.scope)
-    kept = tuple(v for v in scope if v in table.scope)
-    costs = table.costs.transpose([table.scope.index(v) for v in kept])
-    return CostTable(kept, total.min(axis=gone) - costs)
+    kept = [v for v in scope if v in table.scope]
+    return np.asarray(total.min(axis=gone).transpose([kept.index(v) for v in table.scope]))

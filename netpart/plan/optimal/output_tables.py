@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from netpart.graph.net import Source
+from netpart.plan.optimal.choice_arrays import Array
 from netpart.plan.optimal.elimination import Scope
 from netpart.plan.optimal.layer_tables import LayerTables
 from netpart.plan.optimal.message_rows import OutputReader, ReaderPart
@@ -18,6 +19,8 @@ from netpart.spec import RECORD
 
 TableKey = tuple[object, ...]
 """What a table depends on."""
+ALL_WANTED: Mapping[TableKey, Array] = {}
+"""Of every table all entries are wanted."""
 ReaderSlot = tuple[int, int]
 """(node, number of its input)."""
 
@@ -38,12 +41,15 @@ class OutputTables:
 
     ``joint``: each output has one table with all of its readers. Otherwise each reader has a table of its own; of n
     readers, an n-th of what it would cost to bring the output to that one alone. The sum of these is at most the joint
-    price. ``exact``: tables have prices, otherwise seconds that no schedule can beat. ``versions`` counts by table how
-    often it was corrected.
+    price. ``exact``: tables have prices, otherwise seconds that no schedule can beat. ``wanted`` has the entries of a
+    table that are to be priced, if not all are; the others are infinite. ``versions`` counts by table how often it was
+    corrected.
     """
 
-    def __init__(self, layers: LayerTables, joint: bool = True, exact: bool = True) -> None:
-        self.layers, self.joint, self.exact = layers, joint, exact
+    def __init__(
+        self, layers: LayerTables, joint: bool = True, exact: bool = True, wanted: Mapping[TableKey, Array] = ALL_WANTED
+    ) -> None:
+        self.layers, self.joint, self.exact, self.wanted = layers, joint, exact, wanted
         self.tables: dict[TableKey, TransferTable] = {}
         self.versions: Counter[TableKey] = Counter()
         self.transfers = [found for node in layers.placed_nodes() for found in self._node_transfers(node)]
@@ -97,16 +103,20 @@ class OutputTables:
             tuple(leaders.index(leader) for leader in leaders), shares,
         )  # fmt: skip
         if key not in self.tables:
-            self.tables[key] = _merge_axes(self._transfer_table(n, output, slots), leaders, shares)
+            wanted = _split_axes(self.wanted[key], leaders) if key in self.wanted else None
+            self.tables[key] = _merge_axes(self._transfer_table(n, output, slots, wanted), leaders, shares)
         return OutputTransfers(n, output, tuple(dict.fromkeys(leaders)), key)
 
-    def _transfer_table(self, n: int, output: int, slots: dict[int, list[ReaderSlot]]) -> TransferTable:
-        """The table of one output with an axis for each variable of its readers."""
+    def _transfer_table(
+        self, n: int, output: int, slots: dict[int, list[ReaderSlot]], wanted: Array | None
+    ) -> TransferTable:
+        """The table of one output with an axis for each variable of its readers; ``wanted`` as in
+        ``transfer_table``."""
         layers = self.layers
         readers = [OutputReader(tuple(p for slot in each for p in self._parts(*slot))) for each in slots.values()]
         pricer = layers.setting.pricer
         read = ReadOutput(layers.net, layers.arrays(n), output, readers)
-        return transfer_table(read, pricer.price_rows if self.exact else pricer.bound_rows)
+        return transfer_table(read, pricer.price_rows if self.exact else pricer.bound_rows, wanted)
 
     def _parts(self, r: int, k: int) -> Iterator[ReaderPart]:
         """What reads input ``k`` of node ``r``: inner layers, and the layer itself."""
@@ -117,6 +127,14 @@ class OutputTables:
             if place is not None:
                 yield ReaderPart(inner, place, gradient and inner.node.layer.has_gradient)
         yield ReaderPart(arrays, k, gradient)
+
+
+def _split_axes(wanted: Array, leaders: list[int]) -> Array:
+    """``wanted`` with an axis for each layer, where several layers have the same variable."""
+    firsts = [leaders.index(leader) for leader in leaders]
+    again = tuple(i for i, first in enumerate(firsts) if first != i)
+    shape = [wanted.shape[list(dict.fromkeys(leaders)).index(leader)] for leader in leaders]
+    return np.broadcast_to(np.expand_dims(wanted, again), shape)
 
 
 def _merge_axes(table: TransferTable, leaders: list[int], shares: int) -> TransferTable:

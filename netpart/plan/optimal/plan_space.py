@@ -28,7 +28,7 @@ from netpart.plan.optimal.elimination import CostTable, EliminationMemo, minimis
 from netpart.plan.optimal.joint_sums import JointSums, are_sums_known, find_joint_sums
 from netpart.plan.optimal.layer_tables import LayerTables
 from netpart.plan.optimal.memory_cost import cost_memory
-from netpart.plan.optimal.output_tables import OutputTables, OutputTransfers
+from netpart.plan.optimal.output_tables import ALL_WANTED, OutputTables, OutputTransfers, TableKey
 
 Assignment = dict[int, int]
 """The number of the choice of each variable."""
@@ -62,14 +62,16 @@ class WeightedBound:
     assignment: Assignment
 
 
-def build_plan_space(layers: LayerTables, joint: bool = True, exact: bool = True) -> PlanSpace:
+def build_plan_space(
+    layers: LayerTables, joint: bool = True, exact: bool = True, wanted: Mapping[TableKey, Array] = ALL_WANTED
+) -> PlanSpace:
     """The space of the choices of ``layers``, with all tables made; the rest as in ``OutputTables``."""
-    return PlanSpace(layers, OutputTables(layers, joint, exact), list(find_joint_sums(layers)))
+    return PlanSpace(layers, OutputTables(layers, joint, exact, wanted), list(find_joint_sums(layers)))
 
 
 @dataclass
 class PlanSpace:
-    """All plans of a net: the tables of its layers, of its outputs, and of parameters that two layers share."""
+    """All plans of a net: the tables of its layers, of its outputs, and of parameters that several layers share."""
 
     layers: LayerTables
     outputs: OutputTables
@@ -97,12 +99,13 @@ class PlanSpace:
 
     def cost_tables(self, weight: float, memory: float = 0.0) -> Iterator[CostTable]:
         """The tables whose sum ``bound`` minimises."""
-        yield from self._layer_tables(weight, memory)
-        yield from self._output_tables(weight)
+        yield from self.own_cost_tables(weight, memory)
+        yield from self.output_cost_tables(weight)
+
+    def own_cost_tables(self, weight: float, memory: float) -> Iterator[CostTable]:
+        """The tables of layers by themselves, and of parameters that several share."""
         for found in self.joint_sums:
             yield CostTable(found.scope, found.seconds * (1.0 if found.last else weight))
-
-    def _layer_tables(self, weight: float, memory: float) -> Iterator[CostTable]:
         for n in self.layers.placed_nodes():
             priced = self.layers.priced(n)
             key = (self.layers.kind_pair(n), weight, memory, n == self.layers.last)
@@ -113,7 +116,8 @@ class PlanSpace:
                 self._sums[key] = passes + ending + priced.updates + cost.held
             yield CostTable((self.layers.leaders[n],), self._sums[key])
 
-    def _output_tables(self, weight: float) -> Iterator[CostTable]:
+    def output_cost_tables(self, weight: float) -> Iterator[CostTable]:
+        """The tables of transfers, in their order."""
         for found in self.outputs.transfers:
             table = self.outputs.table(found)
             key = (found.key, self.outputs.versions[found.key], weight)
@@ -151,7 +155,7 @@ class PlanSpace:
 
     def node_figures(self, assignment: Assignment) -> Array:
         """[figure, node]: the ``PlanFigures`` of each node, with the transfers of its outputs; without the sums of
-        parameters that two layers share."""
+        parameters that several layers share."""
         found = np.zeros((5, len(self.layers.net.nodes)))
         for n in self.layers.placed_nodes():
             priced, c = self.layers.priced(n), assignment[self.layers.leaders[n]]

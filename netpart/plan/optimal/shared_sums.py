@@ -1,12 +1,13 @@
-"""Shared sums: what it costs to sum the gradients of a parameter that two layers share, for all choices of both.
+"""Shared sums: what it costs to sum the gradients of a parameter that several layers share, for all their choices.
 
-A worker that holds the parameter for one layer only still takes part in the sums of the other's gradients.
+A worker that holds the parameter for one layer only still takes part in the sums of the others' gradients.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -15,8 +16,10 @@ from netpart.graph.passes.cells import disjoint_cells, disjoint_hulls
 from netpart.plan.optimal.choice_arrays import Array, ChoiceArrays
 from netpart.spec import Region, contains, size
 
-PartUse = tuple[int, Region, int]
-"""(worker, the region of the parameter that its part needs, class of replicas of the part)."""
+ReplicaClass = tuple[int, int]
+"""(node, the class of replicas among its parts)."""
+PartUse = tuple[int, Region, ReplicaClass]
+"""(worker, the region of the parameter that its part needs, the class of replicas of the part)."""
 LayerUses = tuple[PartUse, ...]
 
 
@@ -37,45 +40,41 @@ def shared_parameters(net: Net) -> dict[Parameter, list[int]]:
     return {parameter: nodes for parameter, nodes in users.items() if len(nodes) > 1}
 
 
-def parameter_uses(arrays: ChoiceArrays, slot: int) -> list[LayerUses]:
-    """[c]: how the parts of each choice use parameter ``slot`` of the layer."""
+def parameter_uses(arrays: ChoiceArrays, n: int, slot: int) -> list[LayerUses]:
+    """[c]: how the parts of each choice of node ``n``, which ``arrays`` has, use parameter ``slot`` of the layer."""
     found = []
     for c, row in enumerate(arrays.shards):
         layer, uses = arrays.layer_of(c), []
         for worker, shard in enumerate(row):
             box = layer.needs(shard.region, shard.term).params[slot] if shard else None
             if box is not None:
-                uses.append((worker, box, int(arrays.classes[c, worker])))
+                uses.append((worker, box, (n, int(arrays.classes[c, worker]))))
         found.append(tuple(uses))
     return found
 
 
-def joint_table(
-    first: list[LayerUses], second: list[LayerUses], price: Callable[[list[SummedCell]], tuple[float, float]]
-) -> Array:
-    """[c, d, figure]: ``price`` of the cells that are summed, for each two choices."""
-    known: dict[tuple[LayerUses, LayerUses], Array] = {}
-    rows = []
-    for a in first:
-        for b in second:
-            if (a, b) not in known:
-                known[a, b] = np.asarray(price(list(_jointly_summed_cells(a, b))))
-            rows.append(known[a, b])
-    return np.asarray(rows).reshape(len(first), len(second), -1)
+def joint_table(uses: Sequence[Sequence[LayerUses]], price: Callable[[list[SummedCell]], tuple[float, float]]) -> Array:
+    """[c, d, ..., figure]: ``price`` of the cells that are summed, for each combination of choices. ``uses[v][c]`` are
+    the uses by all layers that follow variable v, in its choice c."""
+    # Few choices differ in how they use the parameter.
+    kinds = [list(dict.fromkeys(of_variable)) for of_variable in uses]
+    few = np.asarray([price(list(_jointly_summed_cells(sum(each, ())))) for each in product(*kinds)])
+    few = few.reshape(*map(len, kinds), -1)
+    places = ([known.index(each) for each in of_variable] for known, of_variable in zip(kinds, uses, strict=True))
+    return np.asarray(few[np.ix_(*places)])
 
 
-def _jointly_summed_cells(first: LayerUses, second: LayerUses) -> Iterator[SummedCell]:
-    """The cells of a parameter with these uses by two layers, and the workers that sum each; as ``plan_parameters``."""
+def _jointly_summed_cells(uses: LayerUses) -> Iterator[SummedCell]:
+    """The cells of a parameter with these uses, and the workers that sum each; as ``plan_parameters``."""
     needed: dict[int, list[Region]] = {}
-    for worker, box, _ in sorted((*first, *second)):
+    for worker, box, _ in sorted(uses):
         needed.setdefault(worker, []).append(box)
     held = {worker: disjoint_hulls(boxes) for worker, boxes in needed.items()}
     for cell in disjoint_cells({box for boxes in (*needed.values(), *held.values()) for box in boxes}):
         workers = tuple(w for w, boxes in held.items() if any(contains(box, cell) for box in boxes))
-        made: dict[int, set[tuple[int, int]]] = {worker: set() for worker in workers}
-        for layer, uses in enumerate((first, second)):
-            for worker, box, group in uses:
-                if contains(box, cell):
-                    made[worker].add((layer, group))
+        made: dict[int, set[ReplicaClass]] = {worker: set() for worker in workers}
+        for worker, box, group in uses:
+            if contains(box, cell):
+                made[worker].add(group)
         if len(workers) > 1 and len({frozenset(each) for each in made.values()}) > 1:
             yield SummedCell(workers, size(cell))

@@ -24,11 +24,13 @@ from netpart.plan.optimal.layer_tables import WorkerGroup
 from netpart.plan.optimal.plan_prices import PricedJob
 from netpart.plan.optimal.search_plans import PlanSearch
 from netpart.plan.optimal.stage_insides import StageInsides
+from netpart.plan.optimal.tied_stages import TiedStages
 from netpart.plan.price.layer_loads import profile_net
-from netpart.plan.price.net_profile import Floats
+from netpart.plan.price.net_profile import Floats, NetProfile
 from netpart.plan.stages.device_levels import device_levels, stage_runs
+from netpart.plan.stages.device_stages import DeviceStage, search_device_stages
 from netpart.plan.stages.downsets import Downsets, find_downsets
-from netpart.plan.stages.priced_stages import PricedPipeline, StageProblem, search_priced_stages
+from netpart.plan.stages.priced_stages import StageProblem, search_priced_stages
 from netpart.proto.job_pb2 import JobProto
 
 MOST_CUTS = 32
@@ -45,7 +47,7 @@ class StagedPlan:
 
     seconds: float
     micro_batches: int
-    stages: tuple[range, ...]
+    stages: tuple[tuple[int, ...], ...]
     choices: Mapping[str, CutChoice]
 
 
@@ -87,24 +89,39 @@ def with_count(job: JobProto, count: int) -> JobProto:
 def _search_count(priced: PricedJob, count: int, limit: float) -> StagedPlan:
     """The best pipeline of ``priced``, which has ``count`` micro-batches; NO_PLAN if no stages fit its devices, or if
     one stage is best: micro-batches then gain nothing."""
-    started = process_time()
+    ends = process_time() + limit
     insides = StageInsides(replace(priced, passes=count))
-    found = search_priced_stages(_stage_problem(insides, count), STAGE_SHARE * limit)
+    profile = profile_net(insides.net, priced.setting().width)
+    found = search_priced_stages(_stage_problem(insides, profile, count), STAGE_SHARE * limit)
     if len(found.stages) < 2:
         return NO_PLAN
-    joint = replace(priced, groups=_stage_groups(insides, found), passes=len(found.stages) + count - 1)
-    search = PlanSearch(joint, joint.loose_space(), started + limit, lambda text: None)
+    plans = [_search_stages(priced, insides, [DeviceStage(s.layers, tuple(s.workers)) for s in found.stages], ends)]
+    if process_time() < ends and len(others := search_device_stages(profile, priced.devices)) > 1:
+        plans.append(_search_stages(priced, insides, others, ends))
+    return min(plans, key=lambda plan: plan.seconds)
+
+
+def _search_stages(priced: PricedJob, insides: StageInsides, stages: Sequence[DeviceStage], ends: float) -> StagedPlan:
+    """The best plan with these stages, until the processor's clock is at ``ends``."""
+    count = priced.job.neuralnet.micro_batches
+    joint = replace(priced, groups=_stage_groups(insides, stages), passes=len(stages) + count - 1)
+    search = PlanSearch(joint, joint.loose_space(), ends, lambda text: None)
     search.run()
-    best, stages = search.best_plans(1)[0], tuple(stage.workers for stage in found.stages)
-    return StagedPlan(best.seconds, count, stages, best.choices)
+    best = search.best_plans(1)[0]
+    return StagedPlan(best.seconds, count, tuple(stage.workers for stage in stages), best.choices)
 
 
-def _stage_problem(insides: StageInsides, count: int) -> StageProblem:
+def _stage_problem(insides: StageInsides, profile: NetProfile, count: int) -> StageProblem:
     """The search for the stages of the net of ``insides``."""
     devices = insides.priced.devices
-    cuts = find_downsets(profile_net(insides.net, insides.priced.setting().width), most=0).few(MOST_CUTS)
-    expected = _ExpectedStages(insides, cuts, count)
-    return StageProblem(cuts, stage_runs(len(devices)), device_levels(devices), expected, insides.stage_seconds, count)
+    cuts = find_downsets(profile, most=0).few(MOST_CUTS)
+    tied = TiedStages(insides.priced, insides.nodes)
+
+    def stage_seconds(layers: Sequence[int], run: range) -> float:
+        return insides.stage_seconds(layers, run) + tied.stage_seconds(layers, run)
+
+    expected = _ExpectedStages(insides, tied, cuts, count)
+    return StageProblem(cuts, stage_runs(len(devices)), device_levels(devices), expected, stage_seconds, count)
 
 
 @dataclass(frozen=True)
@@ -113,13 +130,15 @@ class _ExpectedStages:
     the workers cannot hold a stage."""
 
     insides: StageInsides
+    tied: TiedStages
     cuts: Downsets
     count: int
 
     def __call__(self, run: range) -> Floats:
         done = self.cuts.members @ self.insides.layer_seconds(run)
         able = self.cuts.nested() & (self.least_memory(run) <= self.room(run))
-        return np.where(able, done[None, :] - done[:, None], np.inf)
+        seconds = done[None, :] - done[:, None] + self.tied.seconds_between(self.cuts, run)
+        return np.where(able, seconds, np.inf)
 
     def room(self, run: range) -> float:
         """Bytes that the devices of ``run`` have in all."""
@@ -135,9 +154,9 @@ class _ExpectedStages:
         return np.asarray(held[None, :] - held[:, None])
 
 
-def _stage_groups(insides: StageInsides, found: PricedPipeline) -> dict[str, WorkerGroup]:
+def _stage_groups(insides: StageInsides, stages: Sequence[DeviceStage]) -> dict[str, WorkerGroup]:
     """By name, the workers of the stage of each node; those of inputs are the workers of their first readers."""
-    of_node = {insides.nodes[i]: tuple(stage.workers) for stage in found.stages for i in stage.layers}
+    of_node = {insides.nodes[i]: stage.workers for stage in stages for i in stage.layers}
     for node in reversed(insides.net.nodes):
         for source in node.sources:
             if insides.net.nodes[source.node].layer.is_input:

@@ -21,6 +21,8 @@ RowPricer = Callable[[HeldChoice, Array, Array, str], Array]
 """Prices rows [n, figure] from a choice of the source, codes [n, part, t, s], summed [n] and the kind of element."""
 SECONDS, ELEMENTS, ALL_REDUCED = slice(0, 4), 4, 5
 """Places in a ``TransferPrice``: its seconds and bytes, its elements, its last flag."""
+FIGURES = 6
+"""Figures of a ``TransferPrice``."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,11 @@ class ReadOutput:
     element: str = ""
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of choices of the layer, and of each reader."""
+        return len(self.source.placements), *(len(reader.classes[1]) for reader in self.readers)
+
+    @property
     def dtype(self) -> str:
         """The kind of its elements. Inner layers, which are not in the net, make statistics and figures."""
         layer, index = self.source.node.layer, self.source.node.index
@@ -52,32 +59,42 @@ class ReadOutput:
         return known or self.net.element(index, self.output)
 
 
-def transfer_table(read: ReadOutput, pricer: RowPricer) -> TransferTable:
-    """The table of an output over the choices of its layer and of its readers."""
-    found = _price_choices(read, pricer)
+def transfer_table(read: ReadOutput, pricer: RowPricer, wanted: Array | None = None) -> TransferTable:
+    """The table of an output over the choices of its layer and of its readers; infinite seconds for what is not
+    ``wanted``."""
+    every = np.ones(read.shape, bool) if wanted is None else wanted
+    found = _price_choices(read, pricer, every)
     summed = np.flatnonzero(read.source.addends > 1)
     if len(summed):
-        found[summed] = _with_totals(read, summed, found[summed], pricer)
-    return TransferTable(*np.moveaxis(found[..., SECONDS], -1, 0))
+        found[summed] = _with_totals(read, summed, found[summed], pricer, every[summed])
+    forward, backward, sent, returned = np.moveaxis(found[..., SECONDS], -1, 0)
+    return TransferTable(np.where(every, forward, np.inf), backward, sent, returned)
 
 
-def _price_choices(read: ReadOutput, pricer: RowPricer) -> Array:
-    """[c, r, ..., figure]: the price of each combination of choices, without totals."""
+def _price_choices(read: ReadOutput, pricer: RowPricer, wanted: Array) -> Array:
+    """[c, r, ..., figure]: the price of each combination of choices that is ``wanted``, without totals."""
     regions = read.source.regions(read.output)
     axes = np.ix_(*(reader.classes[1] for reader in read.readers))
-    found = [_price_choice(read, c, regions[c], pricer)[axes] for c in range(len(regions))]
+    found = [_price_choice(read, c, regions[c], pricer, wanted[c])[axes] for c in range(len(regions))]
     return np.stack(found)
 
 
-def _price_choice(read: ReadOutput, c: int, regions: Array, pricer: RowPricer) -> Array:
-    """[u, ..., figure]: the prices of one choice of the source, by the classes of the readers."""
+def _price_choice(read: ReadOutput, c: int, regions: Array, pricer: RowPricer, wanted: Array) -> Array:
+    """[u, ..., figure]: the prices of one choice of the source, by the classes of the readers; 0 for those of which
+    none is ``wanted``."""
     rows = message_rows(read.source, c, regions, read.readers)
     shape, codes = rows.summed.shape, rows.codes.reshape(rows.summed.size, *rows.codes.shape[-3:])
-    found = pricer(HeldChoice(read.source, c, regions), codes, rows.summed.reshape(-1), read.dtype)
+    of_class = np.zeros(shape, bool)
+    of_class[tuple(r.classes[1][at] for r, at in zip(read.readers, np.nonzero(wanted), strict=True))] = True
+    chosen = np.flatnonzero(of_class)
+    found = np.zeros((rows.summed.size, FIGURES))
+    if len(chosen):
+        held = HeldChoice(read.source, c, regions)
+        found[chosen] = pricer(held, codes[chosen], rows.summed.reshape(-1)[chosen], read.dtype)
     return found.reshape(*shape, -1)
 
 
-def _with_totals(read: ReadOutput, summed: Array, direct: Array, pricer: RowPricer) -> Array:
+def _with_totals(read: ReadOutput, summed: Array, direct: Array, pricer: RowPricer, wanted: Array) -> Array:
     """``direct``, the prices of the choices ``summed``, with those through totals where these are taken."""
     masks, which = _reading_workers(read)
     workers = [tuple(np.flatnonzero(mask).tolist()) for mask in masks]
@@ -89,8 +106,11 @@ def _with_totals(read: ReadOutput, summed: Array, direct: Array, pricer: RowPric
     addends = ChoiceArrays(read.source.node, [read.source.placements[c] for c in summed], read.source.workers)
     returns = any(part.gradient for reader in read.readers for part in reader.parts)
     into = OutputReader((ReaderPart(total, 0, returns),))
-    scatter = _price_choices(ReadOutput(read.net, addends, 0, [into], read.dtype), pricer)
-    gather = _price_choices(ReadOutput(read.net, total, 0, read.readers, read.dtype), pricer)
+    scattered = ReadOutput(read.net, addends, 0, [into], read.dtype)
+    scatter = _price_choices(scattered, pricer, np.ones(scattered.shape, bool))
+    # A combination of readers has one total.
+    of_total = np.stack([wanted.any(axis=0) & (number[which] == t) for t in range(sum(enough))])
+    gather = _price_choices(ReadOutput(read.net, total, 0, read.readers, read.dtype), pricer, of_total)
     places = number[which], *np.indices(which.shape)
     through = scatter[:, number[which]] + gather[places]
     fewer = (through[..., ELEMENTS] < direct[..., ELEMENTS]) & (direct[..., ALL_REDUCED] == 0)

@@ -23,8 +23,7 @@ from netpart.plan.search.blocks import group_layers
 from netpart.plan.search.knapsacks import Plan
 from netpart.plan.search.local_search import improve_plan
 from netpart.plan.search.task import PlanningTask
-from netpart.plan.stages.device_levels import device_levels
-from netpart.plan.stages.pipeline_stages import search_pipeline
+from netpart.plan.stages.device_stages import search_device_stages
 
 FEW_PLANS = 4
 """Plans of the search of which the fastest that fits is proposed."""
@@ -112,23 +111,10 @@ def _most_variants(workers: int) -> int:
 
 
 def _plan_stages(task: PlanningTask, straight: bool = False) -> PlannedLayout:
-    """PipeDream's stages, with all devices as slow as the slowest; without hosts, the fastest get the first stages."""
-    slowest = min(task.devices.speeds)
-    layers = tuple(
-        replace(layer, forward=layer.forward / slowest, backward=layer.backward / slowest)
-        for layer in task.profile.layers
-    )
-    levels = device_levels(task.devices)
-    found = search_pipeline(replace(task.profile, layers=layers), levels, straight=straight)
-    workers = list(range(len(task.devices)))
-    # Workers of one host are neighbours; without hosts any order will do.
-    order = workers if levels.hosts > 1 else sorted(workers, key=lambda worker: -task.devices.speeds[worker])
-    of_layer = {
-        layers[i].name: tuple(sorted(order[worker] for worker in stage.workers))
-        for stage in found.stages
-        for i in stage.layers
-    }
-    return PlannedLayout(scheme_from_workers(of_layer), len(found.stages) > 1)
+    """PipeDream's stages."""
+    found = search_device_stages(task.profile, task.devices, straight)
+    of_layer = {task.profile.layers[i].name: stage.workers for stage in found for i in stage.layers}
+    return PlannedLayout(scheme_from_workers(of_layer), len(found) > 1)
 
 
 def _plan_by_greedy(objective: str, task: PlanningTask) -> PlannedLayout:
@@ -171,8 +157,12 @@ def _plan_optimal_stages(task: PlanningTask) -> PlannedLayout:
         got = str(len(task.devices))
         raise NetpartError(f"optimal stages: expected at most {MOST_WORKERS} workers, got {got}; plan for fewer")
     found = search_staged_plans(_priced_job(task), task.micro_batches, task.limit)[:FEW_PLANS]
-    if not found:
+    if not found and max(task.micro_batches, default=1) == 1:
         raise NetpartError("optimal stages: expected several micro-batches, got 1; give --micro-batches")
+    if not found:
+        raise NetpartError(
+            "optimal stages: expected a pipeline that is faster than one stage, found none; take optimal"
+        )
     schemes = [scheme_from_choices(plan.choices) for plan in found]
     counts = tuple(plan.micro_batches for plan in found)
     return PlannedLayout(schemes[0], True, variants=tuple(schemes[1:]), counts=counts)

@@ -56,6 +56,15 @@ class Body:
     members: dict[str, str | Outputs] = field(default_factory=dict)
     outputs: tuple[str, ...] = ()
 
+    @property
+    def output_names(self) -> Mapping[str, str]:
+        """The outputs by the names in the net that they are read by: their own, and that of an inner layer kBlock."""
+        found = {name: name for name in self.outputs}
+        for name, inner in self.members.items():
+            if isinstance(inner, Outputs) and len(inner.names) == 1 and inner.names[0] in self.outputs:
+                found[self.prefix + name] = inner.names[0]
+        return found
+
     @cached_property
     def instances(self) -> Mapping[str, tuple[UseItem, Body]]:
         """The instances in this body by the beginning of the names of their layers, "b7-"."""
@@ -66,6 +75,13 @@ class Body:
         """The instance to which ``name`` belongs; None if it is in none."""
         dashes = (k for k, character in enumerate(name, 1) if character == "-")
         return next((self.instances[name[:k]] for k in dashes if name[:k] in self.instances), None)
+
+    def use_of(self, name: str) -> UseItem | None:
+        """The layer kBlock whose name, with a number or not, is ``name`` or precedes the first dash of it."""
+        stems = {name, name.partition("-")[0]}
+        numberless = {stem.rstrip("0123456789") for stem in stems}
+        uses = (item for item in self.items if isinstance(item, UseItem))
+        return next((use for use in uses if use.layer.name in stems | numberless), None)
 
     def full_name(self, name: str, written: str) -> str:
         """The name in the net of a layer ``name``; one ``written`` with ${instance} has it already."""
@@ -86,12 +102,16 @@ class Body:
 
 def unknown_name(body: Body, template: Template[Any], path: FieldPath, name: str, expected: str) -> ConfigError:
     """The error for ``name``, which no layer that may be read in ``body`` has."""
-    found, owner = body.members.get(name), body.instance_of(name)
+    found, owner, use = body.members.get(name), body.instance_of(name), body.use_of(name)
     if isinstance(found, Outputs):
         outputs = " or ".join(map(body.local_name, found.names)) or "no layer: its block has no output"
         hint = f"{name} has {len(found.names)} outputs: name {outputs}"
     elif owner:
         hint = _inner_name_hint(owner[0].definition, name.removeprefix(body.local_name(owner[1].prefix)))
+    elif use and not use.bodies:
+        hint = f"{use.layer.name} has no instance, as its times are 0"
+    elif name in body.inputs:
+        hint = "it is an input of the block: read what is outside there, or add a layer kSplit"
     else:
         hint = nearest_hint(name, [*body.inputs, *body.members])
     return template.error(path, expected, repr(name), hint, body.instance)

@@ -55,8 +55,8 @@ class BodyBuilder:
             use.bodies.append(made)
             if name not in made.outputs:  # a layer named ${instance} has that name itself
                 body.add_member(body.local_name(name), Outputs(made.outputs), use.template)
-            for output in made.outputs:
-                body.add_member(body.local_name(output), output, use.template)
+            for written, output in made.output_names.items():
+                body.add_member(body.local_name(written), output, use.template)
         if use.layer.block_conf.HasField("times") and use.bodies:
             body.add_member(use.layer.name, Outputs(use.bodies[-1].outputs), use.template)
 

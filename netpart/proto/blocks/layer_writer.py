@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from netpart.errors import FieldPath
@@ -13,11 +14,35 @@ from netpart.proto.blocks.origin import ExpandedLayer, Origin
 from netpart.proto.job_pb2 import LayerProto
 
 
+@dataclass(frozen=True)
+class ParameterScope:
+    """The parameters that the layers of a body, and of the instances in it, may share."""
+
+    body: Body
+
+    @cached_property
+    def parameters(self) -> set[str]:
+        """The names of the parameters of its layers, as they are written in it."""
+        return {param.name for item in self.body.items for param in item.template.message.param if param.name}
+
+    def full_name(self, name: str) -> str | None:
+        """The name in the net of the parameter ``name``, or LAYER/NAME; None if it does not belong to the body."""
+        owner, slash, rest = name.partition("/")
+        if name in self.parameters or self.body.instance_of(name):
+            return self.body.prefix + name
+        layer = self.body.members.get(owner) if slash else None
+        return f"{layer}/{rest}" if isinstance(layer, str) else None
+
+
 class Surroundings(NamedTuple):
-    """The names of the layers kBlock and instances around a body, and the path of the outermost layer kBlock."""
+    """The names of the layers kBlock and instances around a body, and the path of the outermost layer kBlock.
+
+    ``scopes`` are those of the bodies around it, the innermost first.
+    """
 
     within: tuple[str, ...] = ()
     outermost: FieldPath = ()
+    scopes: tuple[ParameterScope, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -28,18 +53,17 @@ class LayerWriter:
 
     def layers(self, body: Body, inputs: Mapping[str, str], around: Surroundings) -> Iterator[ExpandedLayer]:
         """The layers of ``body``, whose inputs are layers of the net."""
-        local = {item.layer.name: item.name for item in body.items if isinstance(item, LayerItem)}
-        parameters = {p.name for item in body.items for p in item.layer.param if p.name}
+        scopes = (ParameterScope(body), *around.scopes)
         for item in body.items:
             if isinstance(item, UseItem):
-                found = list(self.used(body, item, inputs, around))
+                found = list(self.used(body, item, inputs, around._replace(scopes=scopes)))
                 yield from changed_layers(body, item, found) if self.changed else found
                 continue
             layer = item.layer
             layer.name = item.name
             layer.srclayers[:] = _sources(body, item, inputs)
             if body.instance:
-                _name_parameters(body, layer, local, parameters)
+                _name_parameters(layer, scopes)
             yield ExpandedLayer(layer, Origin(item.template, body.instance, around.within, around.outermost))
 
     def used(
@@ -50,7 +74,8 @@ class LayerWriter:
         sources = _sources(body, use, inputs)
         _check_inputs(body, use, sources)
         for made in use.bodies:
-            inside = Surroundings((*around.within, use.name, made.instance), around.outermost or use.template.at)
+            within = (*around.within, use.name, made.instance)
+            inside = Surroundings(within, around.outermost or use.template.at, around.scopes)
             yield from self.layers(made, dict(zip(names, sources, strict=True)), inside)
             sources = [*made.outputs, *sources[len(made.outputs) :]]
 
@@ -76,7 +101,7 @@ def _sources(body: Body, item: LayerItem | UseItem, inputs: Mapping[str, str]) -
         if isinstance(source, Outputs) and len(source.names) == 1:
             source = source.names[0]
         if not isinstance(source, str):
-            unknown = not body.instance and source is None and not body.instance_of(name)
+            unknown = not body.instance and source is None and not body.use_of(name)
             if unknown and isinstance(item, LayerItem):
                 source = name  # the net has no such layer: that is reported with the names of all others
             else:
@@ -86,19 +111,16 @@ def _sources(body: Body, item: LayerItem | UseItem, inputs: Mapping[str, str]) -
     return found
 
 
-def _name_parameters(body: Body, layer: LayerProto, local: Mapping[str, str], parameters: set[str]) -> None:
-    """Give the parameters of a layer of an instance their names in the net.
+def _name_parameters(layer: LayerProto, scopes: Sequence[ParameterScope]) -> None:
+    """Give the parameters of a layer of an instance, the innermost of ``scopes``, their names in the net.
 
-    Names of parameters and layers of the block belong to the instance; others are those of the net. The parameter that
+    What ``share_from`` names is looked up in the block, then in those that use it, then in the net. The parameter that
     is to share its own values has them.
     """
     for param in layer.param:
         if param.name:
-            param.name = body.prefix + param.name
-        owner, slash, rest = param.share_from.partition("/")
-        if param.share_from in parameters or body.instance_of(param.share_from):
-            param.share_from = body.prefix + param.share_from
-        elif slash and owner in local:
-            param.share_from = f"{local[owner]}/{rest}"
-        if param.name and param.share_from == param.name:
+            param.name = scopes[0].body.prefix + param.name
+        found = (scope.full_name(param.share_from) for scope in scopes)
+        param.share_from = next(filter(None, found), param.share_from)
+        if not param.share_from or param.share_from == param.name:
             param.ClearField("share_from")

@@ -36,11 +36,11 @@ def parameter_bytes(partition: Partition, arrays: int) -> float:
     return found
 
 
-@pytest.mark.parametrize("precision", ["FLOAT32", "BFLOAT16"])
+@pytest.mark.parametrize("precision", [Products.FLOAT32, Products.BFLOAT16])
 @pytest.mark.parametrize("name", ["mlp/column-row", "mnist/conv", "resnet/resnet18-small"])
-def test_one_worker_holds_what_the_graph_keeps(name: str, precision: str) -> None:
+def test_one_worker_holds_what_the_graph_keeps(name: str, precision: Products.Precision.ValueType) -> None:
     job = read_job(zoo_folder() / f"{name}.conf").proto
-    job.precision, job.kernels = Products.Precision.Value(precision), KernelSet.REFERENCE
+    job.precision, job.kernels = precision, KernelSet.REFERENCE
     priced = PricedJob(job, None, equal_devices(1, 1e9), {})
     space = build_plan_space(LayerTables(priced.net(), priced.setting()))
     assignment = space.bound(1.0).assignment
@@ -56,7 +56,8 @@ def test_activations_in_bfloat16_take_half_the_bytes() -> None:
     job = read_job(zoo_folder() / "mnist/conv.conf").proto
     job.kernels = KernelSet.REFERENCE
     held = []
-    for job.precision in (Products.FLOAT32, Products.BFLOAT16):
+    for precision in (Products.FLOAT32, Products.BFLOAT16):
+        job.precision = precision
         priced = PricedJob(job, None, equal_devices(1, 1e9), {}, recomputes=True)
         layers = LayerTables(priced.net(), priced.setting())
         held.append(layers.priced(layers.net.by_name["conv1"].index).freed.item())

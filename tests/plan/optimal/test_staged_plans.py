@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,9 @@ from netpart.graph.invariants import check_graph
 from netpart.graph.partition import partition_job
 from netpart.plan.optimal.plan_prices import PricedJob
 from netpart.plan.optimal.search_plans import search_plans
+from netpart.plan.optimal.stage_insides import StageInsides
 from netpart.plan.optimal.staged_plans import search_staged_plans, with_count
+from netpart.plan.optimal.tied_stages import TiedStages
 from netpart.plan.partition import partition_by_scheme
 from netpart.plan.price.devices import Devices, DeviceSpec, devices_of_cluster, equal_devices
 from netpart.plan.price.predict import predict_step
@@ -71,7 +74,7 @@ def test_stages_are_on_hosts_where_messages_between_these_are_slow() -> None:
     devices = devices_of_cluster(read_job_text(HOSTS).proto.cluster)
     priced = PricedJob(job, None, devices, {})
     plan = search_staged_plans(priced, [8])[0]
-    assert plan.stages == (range(0, 2), range(2, 4))
+    assert plan.stages == ((0, 1), (2, 3))
     assert plan.seconds < search_plans(priced).best_plans(1)[0].seconds
 
 
@@ -86,3 +89,18 @@ def test_stages_that_no_workers_can_hold_are_not_tried(room: float) -> None:
     job = read_job(zoo_folder() / "mlp/column-row.conf").proto
     priced = PricedJob(job, None, equal_devices(2, 1e9, memory=room), {})
     assert not search_staged_plans(priced, [2])
+
+
+def test_stages_that_share_a_parameter_pay_for_its_sum() -> None:
+    """The embedding of a GPT is read by the first and by the last layer: 32 tokens of 16 numbers between two hosts."""
+    job = with_count(read_job(zoo_folder() / "gpt/gpt2-small.conf").proto, 2)
+    priced = PricedJob(job, None, devices_of_cluster(read_job_text(HOSTS).proto.cluster), {}, passes=2)
+    nodes = StageInsides(priced).nodes
+    net, tied = priced.net(), TiedStages(priced, nodes)
+    nbytes = 4 * prod(net.by_name["tokens"].layer.params[0].shape)
+    first, last = ([nodes.index(net.by_name[name].index)] for name in ("tokens", "next"))
+    port = 2 * nbytes / 1e6 / priced.passes
+    assert tied.stage_seconds(first, range(2)) == tied.stage_seconds(last, range(2, 4))
+    assert tied.stage_seconds(first, range(2)) == pytest.approx(port / 2, rel=0.1)
+    assert tied.stage_seconds([*first, *last], range(2)) == 0
+    assert tied.stage_seconds(first, range(1)) < port / 100

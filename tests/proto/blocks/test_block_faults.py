@@ -132,6 +132,18 @@ def read_and_build(text: str, overrides: Sequence[str]) -> None:
             "expected 1 sources, the inputs of block residual, got 2; its inputs are x",
         ),
         ('name: "width" value', 'name: "wi dth" value', "expected a name of letters, digits and _"),
+        ("times: 3", "times: 0", "b has no instance, as its times are 0"),
+        (
+            '"last" type: kInnerProduct srclayers: "b"',
+            '"last" type: kInnerProduct srclayers: "b4"',
+            "got 'b4'; did you mean",
+        ),
+        (
+            'output: "add"',
+            'output: "x"',
+            "(b1): residual.output[0]: expected a layer of the block, got 'x'; it is an input",
+        ),
+        ('name: "residual"', f'name: "{"9" * 5000}"', "got 'residual'; known: product, 999"),
         ('input: "x" output: "add"', 'input: "x" output: ["add", "in"]', "expected at most 1 outputs"),
         (
             'name: "tanh" type: kActivation',

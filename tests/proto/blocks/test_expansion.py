@@ -73,6 +73,14 @@ def test_an_output_is_read_by_the_names_of_layer_instance_and_output() -> None:
     assert layers(read_job_text(job_with('srclayers: "b" ', 'srclayers: "b2" ')))["last"].srclayers == ["b2-add"]
 
 
+def test_an_output_of_an_inner_layer_kblock_is_read_by_the_name_of_that_layer() -> None:
+    text = job_with('input: "x" output: "add"', 'input: ["x", "y"] output: ["add", "in"]')
+    text = text.replace('srclayers: "data" block_conf', 'srclayers: ["data", "data"] block_conf')
+    text = text.replace('"last" type: kInnerProduct srclayers: "b"', '"last" type: kInnerProduct srclayers: "b3-in"')
+    layers = {layer.name: layer for layer in read_job_text(text).proto.neuralnet.layer}
+    assert layers["last"].srclayers == ["b3-in-tanh"]
+
+
 def test_inputs_that_no_output_replaces_stay() -> None:
     text = job_with('name: "residual" input: "x"', 'name: "residual" input: ["x", "y"]').replace(
         '["in", "x"]', '["in", "y"]'
@@ -92,6 +100,23 @@ def test_instances_share_the_parameters_of_the_first() -> None:
     assert [second.share_from, third.share_from] == ["b1-in-w", "b1-in-w"]
     inside = job_with("param { init { type: kConstant value: 0 } }\n    }", 'param { share_from: "w" }\n    }')
     assert layers(read_job_text(inside))["b2-in-fc"].param[1].share_from == "b2-in-w"
+
+
+def test_a_block_shares_parameters_of_the_blocks_that_use_it() -> None:
+    inner = 'block { name: "inner" input: "x" output: "fc" layer { name: "fc" type: kInnerProduct srclayers: "x" '
+    inner += 'innerproduct_conf { num_output: 4 } param { share_from: "w" } param { share_from: "own/bias" } } }\n'
+    outer = 'block { name: "outer" input: "x" output: "i" layer { name: "own" type: kInnerProduct srclayers: "x" '
+    outer += 'innerproduct_conf { num_output: 4 } param { name: "w" } param { name: "bias" } } '
+    outer += 'layer { name: "i" type: kBlock srclayers: "own" block_conf { of: "inner" } } }\n'
+    uses = "".join(
+        f'layer {{ name: "{name}" type: kBlock srclayers: "data" block_conf {{ of: "{of}" }} }}\n'
+        for name, of in (("a", "outer"), ("b", "outer"), ("c", "inner"))
+    )
+    data = 'layer { name: "data" type: kSyntheticInput store_conf { batchsize: 4 shape: 4 } }\n'
+    read = layers(read_job_text(f'name: "shared" neuralnet {{\n{inner}{outer}{data}{uses}}}'))
+    assert [param.share_from for param in read["a-i-fc"].param] == ["a-w", "a-own/bias"]
+    assert [param.share_from for param in read["b-i-fc"].param] == ["b-w", "b-own/bias"]
+    assert [param.share_from for param in read["c-fc"].param] == ["w", "own/bias"]
 
 
 def test_changes_set_lists_as_a_whole_and_blocks_field_by_field() -> None:

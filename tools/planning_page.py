@@ -1,0 +1,99 @@
+"""Fills the table of docs/planning.md with the results of benchmarks.optimal: run it after that.
+
+python -m tools.planning_page            write the table anew from benchmarks/results/optimal.json
+python -m tools.planning_page --check    write nothing; exit 1 if the page differs from the file
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+
+from benchmarks.optimal import DEVICES, OPTIMAL
+from netpart.units import seconds_text
+from tools import results_page
+from tools.results_page import Json, about, keep, results
+
+PAGE = "docs/planning.md"
+COUNTS = 2, 8
+HEAD = ["net", "layers", *(f"{kind}, {workers}" for workers in COUNTS for kind in DEVICES), "largest gap", "search"]
+
+
+def filled(root: Path) -> str:
+    """The page with its table as the results of ``root`` have it."""
+    return results_page.filled((root / PAGE).read_text(encoding="utf-8"), partial(table, root))
+
+
+def table(root: Path, name: str) -> str:
+    """The table of all nets and the sentences below it."""
+    found = results(root, name)
+    if found is None:
+        return "Not compared yet: `python -m benchmarks.optimal`.\n"
+    rows = found["rows"]
+    lines = [_net_line(list(of_net)) for _, of_net in groupby(rows, key=lambda row: row["net"])]
+    return "\n".join(["", *_heading(), *lines, "", *_verdict(rows), "", about(found), ""])
+
+
+def _heading() -> Iterator[str]:
+    yield f"| {' | '.join(HEAD)} |"
+    yield f"|---{'|--:' * (len(HEAD) - 1)}|"
+
+
+def _net_line(rows: Sequence[Json]) -> str:
+    """The line of a net: a cell for each number of workers and kind of devices."""
+    cells = {(row["workers"], row["devices"]): _case_cell(row) for row in rows}
+    gap = max(row["gap"] for row in rows)
+    search = max(row["search"] for row in rows)
+    found = [cells.get((workers, kind), "–") for workers in COUNTS for kind in DEVICES]
+    return f"| {' | '.join([rows[0]['net'], str(rows[0]['layers']), *found, f'{gap:.2%}', f'{search:.0f} s'])} |"
+
+
+def _case_cell(row: Json) -> str:
+    """The simulated step of `optimal`, and how much longer the best other plan takes."""
+    own = row[OPTIMAL][1]
+    return f"{seconds_text(own)}, {_next_best(row) / own - 1:+.1%}"
+
+
+def _next_best(row: Json) -> float:
+    """The least seconds of another row or a plan by hand: simulated, or predicted for those that are far from best."""
+    others = [each for each in (row["others"] | row["hand"]).values() if not isinstance(each, str)]
+    return min(simulated or predicted for predicted, simulated in others)
+
+
+def _verdict(rows: Sequence[Json]) -> Iterator[str]:
+    """What holds of all cases."""
+    worse = [row for row in rows if row["worse"]]
+    yield f"In {len(worse) or 'none'} of these {len(rows)} cases a row or a plan by hand takes less than *optimal*."
+    told = [row for row in rows if row["predicted worse"]]
+    if told:
+        yield f"In {len(told)} of them one is predicted to take less, and is simulated to take more:"
+        yield ""
+        yield from (_told_line(row) for row in told)
+
+
+def _told_line(row: Json) -> str:
+    """A case in which other plans have a better prediction: how much better, and how they are simulated."""
+    plans = row["others"] | row["hand"]
+    told, played = row[OPTIMAL]
+    texts = (
+        f"{name} predicted {plans[name][0] / told - 1:+.2%}, simulated {plans[name][1] / played - 1:+.2%}"
+        for name in (each.rpartition(" ")[0] for each in row["predicted worse"])
+    )
+    return f"- {row['net']}, {row['devices']}, {row['workers']} workers: {'; '.join(texts)}"
+
+
+def fresh(root: Path) -> dict[str, str]:
+    """The page: path -> content."""
+    return {PAGE: filled(root)}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; return the exit status: 0 done or up to date, 1 stale."""
+    return keep("planning_page", fresh, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
