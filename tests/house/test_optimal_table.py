@@ -34,7 +34,7 @@ def test_the_page_says_what_was_found() -> None:
 
 def test_a_cell_has_the_simulated_step_and_the_next_best_plan(tmp_path: Path) -> None:
     text = table_of(tmp_path, CASE)
-    assert "| lenet | 9 | 1 ms, +50.0% | – | – | – | – | – | 0.10% | 1 s |" in text
+    assert "| lenet | 9 | 1.0 ms, +50.0% | – | – | – | – | – | 0.10% | 1 s |" in text
     assert "In none of these 1 cases" in text
     assert "- lenet, fast, 2 workers: data predicted -8.33%, simulated +50.00%" in text
 
