@@ -9,5 +9,6 @@ __all__ = [
     "run_description",
     "run_record",
     "speedup",
+    "tensorboard_events",
     "workspace",
 ]
