@@ -42,8 +42,8 @@ def run_verb(args: argparse.Namespace) -> int:
     steps.
     """
     from netpart.cli.common import load_job
-    from netpart.cli.epoch_table import print_epoch_table
     from netpart.cli.progress_line import show_progress
+    from netpart.cli.table import print_epoch_table
     from netpart.graph.partition import pause_gc
     from netpart.graph.server_pieces import add_job_servers
     from netpart.graph.uncomputed import uncomputed_warnings

@@ -213,7 +213,7 @@ def _balance_line(look: InputLook) -> str:
 
 def _cost_lines(look: InputLook) -> list[str]:
     """The lines about an epoch, and the time of reading."""
-    from netpart.cli.epoch_table import stored_text
+    from netpart.cli.table import stored_text
     from netpart.units import bytes_text, plural_text, seconds_text
 
     epoch, cost = look.epoch, look.cost

@@ -35,8 +35,7 @@ def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
 def add_evaluation_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of playing a job from a checkpoint, which evaluate and predict share."""
     from netpart.cli.common import add_job_options
-    from netpart.cli.launch_options import add_launch_options
-    from netpart.cli.listener_options import add_listener_options
+    from netpart.cli.launch_options import add_launch_options, add_listener_options
 
     add_job_options(parser)
     parser.add_argument(

@@ -36,7 +36,7 @@ def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def _add_result_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of where results go and what they are compared with."""
-    from netpart.cli.listener_options import add_listener_options
+    from netpart.cli.launch_options import add_listener_options
 
     add_listener_options(parser)
     parser.add_argument(

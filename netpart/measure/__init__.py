@@ -1,7 +1,6 @@
 """Runs that are only timed, the profiles and drawings of their times, and looks at their data."""
 
 __all__ = [
-    "chrome_trace",
     "class_counts",
     "data_look",
     "data_waits",
@@ -11,6 +10,7 @@ __all__ = [
     "propose_plans",
     "row_look",
     "row_pictures",
+    "run_curves",
     "simulated_job",
     "step_profile",
     "value_statistics",

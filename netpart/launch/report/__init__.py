@@ -1,3 +1,14 @@
 """Reports of a run to its user: events, metrics, warnings and the summary."""
 
-__all__ = ["earlier_runs", "event_lines", "events", "predicted_volumes", "run_record", "speedup", "workspace"]
+__all__ = [
+    "earlier_runs",
+    "event_lines",
+    "events",
+    "predicted_volumes",
+    "queued_listener",
+    "run_description",
+    "run_record",
+    "speedup",
+    "tensorboard_events",
+    "workspace",
+]

@@ -42,18 +42,18 @@ class RunDescription:
     def settings(self) -> dict[str, SettingValue]:
         """The number of workers, and the job's fields outside its net by their paths, as in ``--set``:
         {"updater.learning_rate.base_lr": 0.1}."""
-        found = dict(_set_fields(self.partition.job))
+        found = dict(_setting_entries(self.partition.job))
         return {"workers": self.partition.cluster.workers, "workspace": str(self.workspace), **found}
 
 
-def _set_fields(message: Message, prefix: str = "") -> Iterator[tuple[str, SettingValue]]:
+def _setting_entries(message: Message, prefix: str = "") -> Iterator[tuple[str, SettingValue]]:
     """The path and the value of each field that is set, in ``message`` and in the blocks below it; lists are left
     out."""
     for field, value in message.ListFields():
         if field.name == "neuralnet" or is_repeated(field):
             continue
         if field.message_type:
-            yield from _set_fields(value, f"{prefix}{field.name}.")
+            yield from _setting_entries(value, f"{prefix}{field.name}.")
         else:
             yield prefix + field.name, _plain_value(field, value)
 
