@@ -12,7 +12,8 @@ from functools import partial
 from itertools import groupby
 from pathlib import Path
 
-from benchmarks.optimal import DEVICES, OPTIMAL
+from benchmarks.optimal import DEVICES
+from netpart.plan.search.planners import OPTIMAL
 from netpart.units import seconds_text
 from tools import results_page
 from tools.results_page import Json, about, keep, results
@@ -60,7 +61,7 @@ def _case_cell(row: Json) -> str:
 def _next_best(row: Json) -> float:
     """The least seconds of another row or a plan by hand: simulated, or predicted for those that are far from best."""
     others = [each for each in (row["others"] | row["hand"]).values() if not isinstance(each, str)]
-    return min(simulated or predicted for predicted, simulated in others)
+    return float(min(simulated or predicted for predicted, simulated in others))
 
 
 def _verdict(rows: Sequence[Json]) -> Iterator[str]:

@@ -47,7 +47,7 @@ def completion_script(parser: argparse.ArgumentParser, shell: str) -> str:
         hint = "`pip install 'netpart[completion]'`"
         raise ConfigError("--completion", "the package shtab", "none", hint) from error
     kinds = {"job": JOBS, "folder": shtab.DIRECTORY, "file": shtab.FILE}
-    names = option_names()
+    names = _option_names()
     for action in _all_actions(parser):
         if kind := _file_kind(action):
             action.complete = kinds[kind]  # type: ignore[attr-defined]  # shtab's own attribute
@@ -56,7 +56,7 @@ def completion_script(parser: argparse.ArgumentParser, shell: str) -> str:
     return str(shtab.complete(parser, shell, preamble=PREAMBLE.get(shell, "")))
 
 
-def option_names() -> dict[str, tuple[str, ...]]:
+def _option_names() -> dict[str, tuple[str, ...]]:
     """The names that an option takes besides those of its parser: of members of families, packages' included."""
     from netpart import families
     from netpart.choices import AUTO

@@ -6,7 +6,9 @@ import json
 import re
 import shutil
 import subprocess
+from importlib import import_module
 from math import sqrt
+from typing import Any
 
 from netpart.errors import NetpartError
 
@@ -22,7 +24,7 @@ def print_svg(svg: str, kind: str) -> bytes:
     Raises NetpartError if neither typst nor rsvg-convert is installed, or if it fails.
     """
     try:
-        import typst
+        typst: Any = import_module("typst")
     except ImportError:
         return _run_converter(svg, kind)
     wide, high = svg_size(svg)

@@ -47,7 +47,6 @@ def test_an_svg_without_a_size_is_refused() -> None:
         svg_size("<svg/>")
 
 
-@pytest.mark.peers
 def test_typst_prints_a_page_of_the_size_of_the_drawing() -> None:
     import typst  # noqa: F401
     from PIL import Image

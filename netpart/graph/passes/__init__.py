@@ -6,6 +6,7 @@ __all__ = [
     "connect",
     "expand",
     "listed_shards",
+    "live_parts",
     "mark_collectives",
     "norm",
     "place",

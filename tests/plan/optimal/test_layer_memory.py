@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,7 +39,7 @@ def parameter_bytes(partition: Partition, arrays: int) -> float:
 
 @pytest.mark.parametrize("precision", [Products.FLOAT32, Products.BFLOAT16])
 @pytest.mark.parametrize("name", ["mlp/column-row", "mnist/conv", "resnet/resnet18-small"])
-def test_one_worker_holds_what_the_graph_keeps(name: str, precision: Products.Precision.ValueType) -> None:
+def test_one_worker_holds_what_the_graph_keeps(name: str, precision: Any) -> None:
     job = read_job(zoo_folder() / f"{name}.conf").proto
     job.precision, job.kernels = precision, KernelSet.REFERENCE
     priced = PricedJob(job, None, equal_devices(1, 1e9), {})
