@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
 import netpart
+from netpart.draw import svg
 from netpart.draw.look import DrawingLook
 from netpart.errors import ConfigError
 from netpart.graph.net import Net
@@ -35,9 +37,11 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_the_front_door_has_these_names_and_no_others() -> None:
-    errors = ["ConfigError", "DataError", "Net", "NetpartError", "WorkerFailed"]
-    made = ["build", "check", "diff", "evaluate", "explain", "load", "partition", "plan", "predict", "run"]
-    assert dir(netpart) == netpart.__all__ == [*errors, "__version__", *made, "save_plan", "simulate", "verify"]
+    errors = ["ConfigError", "DataError", "NetpartError", "WorkerFailed"]
+    builder = ["LayerHandle", "NamedValue", "NestedLayers", "Net"]
+    verbs = ["build", "check", "diff", "draw", "evaluate", "explain", "gradcam", "load", "look", "partition", "plan"]
+    verbs += ["predict", "profile", "run", "sample", "save_plan", "simulate", "verify"]
+    assert dir(netpart) == netpart.__all__ == sorted([*errors, *builder, "__version__", *verbs])
     assert netpart.ConfigError is ConfigError
     assert all(hasattr(netpart, name) for name in netpart.__all__)
     assert not hasattr(netpart, "__path_to_nowhere__")
@@ -73,7 +77,7 @@ def test_a_notebook_shows_drawings(path: Path, monkeypatch: pytest.MonkeyPatch) 
         drawn.append((shown, format))
         return "<svg>"
 
-    monkeypatch.setattr("netpart.draw.render", render)
+    monkeypatch.setattr(sys.modules["netpart.draw"], "render", render)
     net, cut = netpart.build(path), netpart.partition(path)
     assert [shown._repr_svg_() for shown in (net, cut, cut.graph)] == ["<svg>"] * 3
     assert drawn == [(net, "svg"), (cut.graph, "svg"), (cut.graph, "svg")]
@@ -86,7 +90,7 @@ def test_a_notebook_without_graphviz_prints_the_name(path: Path, monkeypatch: py
     from netpart.errors import NetpartError
 
     netpart_error = NetpartError("drawing: expected Graphviz, got none")
-    monkeypatch.setattr("netpart.draw.svg.run_graphviz", no_graphviz)
+    monkeypatch.setattr(svg, "run_graphviz", no_graphviz)
     assert netpart.build(path)._repr_svg_() is None
 
 

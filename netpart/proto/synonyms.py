@@ -189,7 +189,7 @@ VERBS: dict[str, str] = _read_hint_table("""
 train fit start launch exec: run
 join node: worker
 generate write: sample
-visualize visualise viz plot graph show view render: draw
+visualize visualise viz graph show view render: draw
 validate lint info summary inspect describe cost: check
 compare: diff
 trace time bench benchmark: profile

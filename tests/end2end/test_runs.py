@@ -244,7 +244,7 @@ def test_resuming_what_is_done_changes_nothing(tmp_path: Path) -> None:
     job.proto.resume = True
     summary, heard = play(job, 3, tmp_path / "run", "threads")
     assert (path.read_bytes(), path.stat().st_mtime_ns) == before
-    assert [type(e).__name__ for e in heard] == ["Started", "Measured"]
+    assert [type(e).__name__ for e in heard] == ["Started", "Measured", "Ended"]
     assert summary.bytes_counted == summary.bytes_predicted
 
 

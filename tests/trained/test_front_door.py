@@ -79,7 +79,7 @@ def test_what_does_not_fit_is_one_error(classifier: Trained, here: Path) -> None
     refused(r"input: expected an array \(rows, \*sample\) of numbers, got object of sha", input=np.array([[None]]))
     refused(r"input: expected an array \(rows, \*sample\) of numbers, got int64 of shape \(3,\)", input=np.arange(3))
     refused(r"input: expected a path, a URL, a NumPy array or None, got a list; convert rows", input=[[1.0]])
-    refused(r"--input: expected rows of shape \(8,\)", input=np.zeros((3, 9)))
+    refused(r"input: expected rows of shape \(8,\)", input=np.zeros((3, 9)))
     refused(r"absent\.npy: expected a file of rows, got nothing there", input="absent.npy")
     refused(r"rows: expected 1 or more, got 0", rows=0)
     refused(r"probabilities: expected none with a layer, got fc2", layer="fc2", probabilities=True, input="rows.npy")
