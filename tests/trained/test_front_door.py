@@ -83,8 +83,8 @@ def test_what_does_not_fit_is_one_error(classifier: Trained, here: Path) -> None
     refused(r"absent\.npy: expected a file of rows, got nothing there", input="absent.npy")
     refused(r"rows: expected 1 or more, got 0", rows=0)
     refused(r"probabilities: expected none with a layer, got fc2", layer="fc2", probabilities=True, input="rows.npy")
-    refused(r"--layer: expected a layer of the test net, got 'fc9'", layer="fc9", input="rows.npy")
-    refused(r"--launcher.*'rocket'|launcher: .*rocket", launcher="rocket", input="rows.npy")
+    refused(r"layer: expected a layer of the test net, got 'fc9'", layer="fc9", input="rows.npy")
+    refused(r"launcher.*'rocket'|launcher: .*rocket", launcher="rocket", input="rows.npy")
     with pytest.raises(netpart.ConfigError, match=r"phase: expected test or val, got 'train'"):
         netpart.evaluate(job, saved, phase="train")
     with pytest.raises(netpart.DataError, match=r"absent\.safetensors"):
