@@ -14,6 +14,7 @@ from netpart.errors import ConfigError, MemoryRefused, NetpartError
 from netpart.families import PLANNERS
 from netpart.graph.build import build_net
 from netpart.graph.invariants import check_graph
+from netpart.plan.partition import partition_by_scheme
 from netpart.plan.price.devices import Devices, DeviceSpec
 from netpart.plan.price.layer_loads import profile_net
 from netpart.plan.price.predict import predict_memory
@@ -121,7 +122,8 @@ def test_proposals_are_placements_within_memory(draw: st.DataObject, workers: in
     assert {name for row in portfolio.rows for name in row.name.split(", ")} >= set(PLANNERS.names())
     for proposal in portfolio.proposals:
         if proposal.partition is not None:
-            check_graph(proposal.partition.graph)
+            written = read(write_plan(proposal.job, proposal.partition, "the law", job.folder)).proto
+            check_graph(partition_by_scheme(written, workers).graph)
             fits = all(need <= most for need in predict_memory(proposal.partition))
             assert fits == (not proposal.row.refused)
     try:

@@ -11,7 +11,7 @@ from netpart.kernels.onednn.library import OneDnnRefused
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc
 from netpart.kernels.onednn.names import Arg, PropKind
 from netpart.kernels.onednn.primitive import PrimitiveDesc
-from netpart.kernels.onednn.row_norm import RowNorm
+from netpart.kernels.onednn.row_norm import RowNorm, spans_blocks
 from netpart.kernels.onednn.widening import widened_op
 from netpart.kernels.op import Array, Box, Op
 
@@ -25,7 +25,7 @@ class Normalisation(reference.Normalisation, OneDnnVerbs):
         rstd = a.rstd
 
         def describe(calls: Calls) -> None:
-            if is_bfloat16(a.x) or _spans_blocks(a.x, a.blocks, a.w, a.b):
+            if is_bfloat16(a.x) or spans_blocks(a.x, a.blocks, a.w, a.b):
                 return RowNorm(calls, a.unit, a.own, a.blocks, a.centred, a.w, a.b).normalise(a)
             source = _block_rows(a.x, a.y, a.blocks, a.centred)
             unit_bn = _block_rows(a.unit, a.y, a.blocks, a.centred)
@@ -55,7 +55,7 @@ class Normalisation(reference.Normalisation, OneDnnVerbs):
             return widened_op(super().normalise_gradient, (unit, rstd, w, dy, dx, own, centred, add))
 
         def describe(calls: Calls) -> None:
-            if is_bfloat16(dy) or _spans_blocks(unit, blocks, w):
+            if is_bfloat16(dy) or spans_blocks(unit, blocks, w):
                 return RowNorm(calls, unit, own, blocks, centred, w).gradient(unit, rstd, w, dy, dx)
             source = _block_rows(unit, dy, blocks, centred)
             target = _block_rows(dx, dy, blocks, centred)
@@ -86,11 +86,6 @@ class Normalisation(reference.Normalisation, OneDnnVerbs):
             RowNorm(calls, unit, own, blocks, True, dw, db).parameters(unit, dy, dw, db)
 
         return self.attempt(describe, super().normalise_parameters, *args)
-
-
-def _spans_blocks(x: Array, blocks: int, *affine: Array | None) -> bool:
-    """True if each scale and shift in ``affine`` has a number for each element of a block of ``x``."""
-    return all(a is None or a.size * blocks == x.size for a in affine)
 
 
 def _block_rows(x: Array, y: Array, blocks: int, centred: bool) -> DnnlMemory:

@@ -29,7 +29,7 @@ class RowNorm:
 
     def __init__(self, calls: Calls, unit: Array, own: Box, blocks: int, centred: bool, *affine: Array | None) -> None:
         self.width = unit.size // max(1, blocks)
-        fits = all(a is None or a.size == self.width for a in affine)
+        fits = spans_blocks(unit, blocks, *affine)
         if not centred or not unit.size or unit[own].shape != unit.shape or not fits:
             raise OneDnnRefused(f"oneDNN: expected whole blocks with a mean and {self.width} scales, got {unit.shape}")
         self.calls = calls
@@ -90,6 +90,18 @@ class RowNorm:
         """Scales or shifts, as a row of a matrix if ``axes`` is 2; None: an array of the number ``otherwise``."""
         found: Array = np.full(self.width, otherwise, np.float32) if values is None else values
         return DnnlMemory.of(found.reshape((1, -1)[-axes:]))
+
+
+def spans_blocks(x: Array, blocks: int, *affine: Array | None) -> bool:
+    """True if each scale and shift in ``affine`` has a number for each element of a block of ``x``: its last axes are
+    those of ``x``. One number for each channel is as many where a block has as many elements as there are channels."""
+    given = [a for a in affine if a is not None]
+    return all(a.size * blocks == x.size and x.shape[_leading(a) :] == a.shape[_leading(a) :] for a in given)
+
+
+def _leading(a: Array) -> int:
+    """The number of axes of extent 1 before all others."""
+    return next((axis for axis, count in enumerate(a.shape) if count > 1), a.ndim)
 
 
 def _invert_deviation(rstd: Array, epsilon: float) -> None:

@@ -141,9 +141,11 @@ def test_layer_norm(rows: int, features: int, scaled: bool, shifted: bool, centr
     agree(lambda k, dx: k.normalise_gradient(unit, rstd, w, dy, dx, own, centred), x.shape)
 
 
+@pytest.mark.parametrize("width", [2, 5])
 @pytest.mark.parametrize("own", [(WHOLE, WHOLE, WHOLE), (WHOLE, slice(1, 4), slice(0, 2))])
-def test_group_norm(own: tuple[slice, ...]) -> None:
-    x = normal(1, 3, 4, 5)
+def test_group_norm(own: tuple[slice, ...], width: int) -> None:
+    """With a width of 2, a block of two channels has as many elements as there are channels."""
+    x = normal(1, 3, 4, width)
     dy = normal(2, *x[own].shape)
     w = normal(3, 1, x[own].shape[1], 1)
     b = normal(4, 1, x[own].shape[1], 1)
