@@ -38,7 +38,7 @@ def rubbish(*shapes: tuple[int, ...]) -> list[Array]:
 def agree(bind: Callable[..., Op], *shapes: tuple[int, ...]) -> list[Array]:
     """Plays ``bind(kernels, *outputs)`` with both kernels; returns oneDNN's outputs."""
     wanted, got = rubbish(*shapes), rubbish(*shapes)
-    # NumPy's BLAS may read the NaN of what a product overwrites. Then it reports an invalid value, and the result is right.
+    # BLAS may read the NaN of what a product overwrites: it reports an invalid value, and the result is right.
     with np.errstate(invalid="ignore"):
         play(bind(REFERENCE, *wanted))
     play(bind(fast(), *got))
