@@ -5,7 +5,7 @@ Many combinations of choices send the same messages. Each distinct set of messag
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,7 +18,7 @@ from netpart.plan.optimal.message_patterns import SizedCollective, SizedMessage,
 from netpart.plan.optimal.transfer_bounds import bound_messages
 from netpart.plan.price.devices import Devices
 from netpart.plan.price.ledger import LedgerEntry, LedgerExchange, LedgerFlow
-from netpart.plan.price.transfers import flow_arrivals
+from netpart.plan.price.transfers import Message, flow_arrivals, transfer_seconds
 from netpart.program.buffers import item_size
 from netpart.program.collective_instructions import ExchangeFactory
 from netpart.program.instructions import Channel, Way
@@ -37,6 +37,7 @@ class TransferPricer:
     exchanges: ExchangeFactory
     links: LinkPrices
     known: dict[tuple[object, ...], TransferPrice] = field(default_factory=dict)
+    played: dict[tuple[Message, ...], float] = field(default_factory=dict)
 
     def price_rows(self, held: HeldChoice, codes: Array, summed: Array, dtype: str) -> Array:
         """[n, figure]: the prices of the rows of ``MessageRows`` for a choice of their source; ``dtype`` is the kind of
@@ -62,29 +63,40 @@ class TransferPricer:
         messages = _row_messages(held, codes)
         addends = bool(held.arrays.addends[held.c] > 1)
         single, collectives = split_collectives(messages, held.boxes, addends)
-        forward = [*self._single_flows(single, dtype, False), *self._exchange_flows(collectives, dtype, False)]
-        backward = [
-            *self._single_flows([m for m in single if m.returned], dtype, True),
-            *self._exchange_flows([each for each in collectives if each.returned], dtype, True),
-            *(self._summing_flows(held) if summed else ()),
-        ]
-        seconds = (max(flow_arrivals(flows, self.devices)) if flows else 0.0 for flows in (forward, backward))
-        sent = (float(sum(flow.nbytes for flow in flows)) for flows in (forward, backward))
+        width = item_size(dtype, self.exchanges.width)
+        forward = self._price_flows(
+            tuple((m.source, m.target, m.elements * width) for m in single),
+            self._exchange_flows(collectives, dtype, False),
+        )
+        backward = self._price_flows(
+            tuple((m.target, m.source, m.elements * width) for m in single if m.returned),
+            self._exchange_flows([each for each in collectives if each.returned], dtype, True),
+            self._summing_flows(held) if summed else (),
+        )
         moved = sum(m.elements * (1 + m.returned) for m in messages)
         workers = sum(box is not None for box in held.boxes)
         reduced = (
             addends and not single and [len(c.members) for c in collectives if c.kind == "all-reduce"] == [workers]
         )
-        ahead, back = seconds
-        there, returned = sent
+        (ahead, there), (back, returned) = forward, backward
         return ahead, back, there, returned, float(moved), float(reduced)
 
-    def _single_flows(self, messages: Sequence[SizedMessage], dtype: str, back: bool) -> Iterator[LedgerFlow]:
-        """A flow for each message."""
-        width = item_size(dtype, self.exchanges.width)
-        for number, m in enumerate(messages):
-            ends = (m.target, m.source) if back else (m.source, m.target)
-            yield LedgerEntry("", Channel(0, Way.FORWARD, 0, -1 - number), *ends, m.elements * width)
+    def _price_flows(self, single: tuple[Message, ...], *exchanges: Iterable[LedgerFlow]) -> tuple[float, float]:
+        """Seconds and bytes of single messages and of collectives, all sent at once."""
+        flows = [flow for found in exchanges for flow in found]
+        if not flows:
+            return self._price_messages(single), float(sum(nbytes for _, _, nbytes in single))
+        entries = [
+            LedgerEntry("", Channel(0, Way.FORWARD, 0, -1 - number), *message) for number, message in enumerate(single)
+        ]
+        everything = [*entries, *flows]
+        return max(flow_arrivals(everything, self.devices)), float(sum(flow.nbytes for flow in everything))
+
+    def _price_messages(self, messages: tuple[Message, ...]) -> float:
+        """The seconds of messages that are in no collective. Half of all rows send what another one sends."""
+        if messages not in self.played:
+            self.played[messages] = transfer_seconds(messages, self.devices)
+        return self.played[messages]
 
     def _exchange_flows(self, found: Sequence[SizedCollective], dtype: str, back: bool) -> Iterator[LedgerFlow]:
         """A flow for each collective, or for that of its gradient."""
