@@ -68,20 +68,20 @@ def _verdict(rows: Sequence[Json]) -> Iterator[str]:
     """What holds of all cases."""
     worse = [row for row in rows if row["worse"]]
     yield f"In {len(worse) or 'none'} of these {len(rows)} cases a row or a plan by hand takes less than *optimal*."
-    told = [row for row in rows if row["predicted worse"]]
+    told = [row for row in rows if row["worse"] or row["predicted worse"]]
     if told:
-        yield f"In {len(told)} of them one is predicted to take less, and is simulated to take more:"
+        yield f"In {len(told)} of them one takes less by prediction or by simulation:"
         yield ""
         yield from (_told_line(row) for row in told)
 
 
 def _told_line(row: Json) -> str:
-    """A case in which other plans have a better prediction: how much better, and how they are simulated."""
+    """A case in which other plans take less: how much, by prediction and by simulation."""
     plans = row["others"] | row["hand"]
     told, played = row[OPTIMAL]
     texts = (
         f"{name} predicted {plans[name][0] / told - 1:+.2%}, simulated {plans[name][1] / played - 1:+.2%}"
-        for name in (each.rpartition(" ")[0] for each in row["predicted worse"])
+        for name in dict.fromkeys(each.rpartition(" ")[0] for each in row["predicted worse"] + row["worse"])
     )
     return f"- {row['net']}, {row['devices']}, {row['workers']} workers: {'; '.join(texts)}"
 

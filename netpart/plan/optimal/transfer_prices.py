@@ -37,7 +37,7 @@ class TransferPricer:
     exchanges: ExchangeFactory
     links: LinkPrices
     known: dict[tuple[object, ...], TransferPrice] = field(default_factory=dict)
-    played: dict[tuple[Message, ...], float] = field(default_factory=dict)
+    message_seconds: dict[tuple[Message, ...], float] = field(default_factory=dict)
 
     def price_rows(self, held: HeldChoice, codes: Array, summed: Array, dtype: str) -> Array:
         """[n, figure]: the prices of the rows of ``MessageRows`` for a choice of their source; ``dtype`` is the kind of
@@ -94,9 +94,9 @@ class TransferPricer:
 
     def _price_messages(self, messages: tuple[Message, ...]) -> float:
         """The seconds of messages that are in no collective. Half of all rows send what another one sends."""
-        if messages not in self.played:
-            self.played[messages] = transfer_seconds(messages, self.devices)
-        return self.played[messages]
+        if messages not in self.message_seconds:
+            self.message_seconds[messages] = transfer_seconds(messages, self.devices)
+        return self.message_seconds[messages]
 
     def _exchange_flows(self, found: Sequence[SizedCollective], dtype: str, back: bool) -> Iterator[LedgerFlow]:
         """A flow for each collective, or for that of its gradient."""
