@@ -20,9 +20,20 @@ def adopt_faster_proposals(proposals: list[Proposal], spares: Sequence[Proposal]
 def _adopt_faster(proposals: list[Proposal], name: str, others: Iterable[Proposal]) -> list[Proposal]:
     """``proposals``, with the fastest of ``others`` as ``name`` where that one is slower, or does not fit."""
     own = next(p for p in proposals if p.row.name == name)
-    able = [p for p in (own, *others) if p.row.usable]
-    best = min(able, key=lambda p: p.row.seconds, default=None)
+    best = _find_fastest([p for p in (own, *others) if p.row.usable])
     if best is None or best is own:
         return proposals
     adopted = replace(best, row=replace(best.row, name=name, proof=own.row.proof))
     return [adopted if p is own else p for p in proposals]
+
+
+def _find_fastest(proposals: Sequence[Proposal]) -> Proposal | None:
+    """The proposal that takes least; None without any.
+
+    A simulation counts more than a prediction leaves out, so one that was not simulated is compared with the fastest
+    simulated one by what is predicted of both.
+    """
+    simulated = [p for p in proposals if p.row.predicted is not None]
+    others = [p for p in proposals if p.row.predicted is None]
+    fastest = [min(some, key=lambda p: p.row.seconds) for some in (simulated, others) if some]
+    return min(fastest, key=lambda p: p.row.seconds if p.row.predicted is None else p.row.predicted, default=None)

@@ -34,3 +34,10 @@ def test_what_does_not_fit_takes_what_does() -> None:
     before = {"data": 9.0, "optimal": 2.0, "optimal stages": 1.0, "stages": 4.0, "straight stages": 5.0}
     assert adopted(before, "optimal stages") == before | {"optimal stages": 2.0}
     assert adopted(before, "optimal") == before | {"optimal": 1.0}
+
+
+def test_what_was_not_simulated_is_compared_by_predictions() -> None:
+    rows = [ProposalRow("data", seconds=8.8, predicted=8.6), ProposalRow("optimal", seconds=8.7)]
+    stages = [ProposalRow(name, seconds=9.9) for name in ("optimal stages", "stages", "straight stages")]
+    found = adopt_faster_proposals([Proposal(row, JOB) for row in (*rows, *stages)], [])
+    assert found[1].row == ProposalRow("optimal", seconds=8.8, predicted=8.6)
