@@ -169,11 +169,12 @@ def price_by_hand(cut: Cut, devices: Devices, optimal: tuple[float, float]) -> t
 
 
 def faster_than(row: Row, simulated: bool) -> Iterator[str]:
-    """What is faster than `optimal`: by simulation, or by a prediction that its simulation does not confirm."""
+    """What is faster than `optimal`: by prediction, or with ``simulated`` by simulation where it is simulated. Seconds
+    are compared with seconds of the same kind, as a simulation counts more than a prediction."""
     told, played = row[OPTIMAL]
     for name, seconds in (row["others"] | row["hand"]).items():
         if not isinstance(seconds, str):
-            ratio = played / (seconds[1] or seconds[0]) if simulated else told / seconds[0]
+            ratio = played / seconds[1] if simulated and seconds[1] else told / seconds[0]
             if ratio > 1 + EQUAL:
                 yield f"{name} {ratio - 1:.2%}"
 

@@ -54,14 +54,14 @@ def _net_line(rows: Sequence[Json]) -> str:
 
 def _case_cell(row: Json) -> str:
     """The simulated step of `optimal`, and how much longer the best other plan takes."""
-    own = row[OPTIMAL][1]
-    return f"{seconds_text(own)}, {_next_best(row) / own - 1:+.1%}"
+    return f"{seconds_text(row[OPTIMAL][1])}, {_next_best(row) - 1:+.1%}"
 
 
 def _next_best(row: Json) -> float:
-    """The least seconds of another row or a plan by hand: simulated, or predicted for those that are far from best."""
+    """The best of other rows and plans by hand over `optimal`: simulated, or predicted for those far from best."""
+    told, played = row[OPTIMAL]
     others = [each for each in (row["others"] | row["hand"]).values() if not isinstance(each, str)]
-    return float(min(simulated or predicted for predicted, simulated in others))
+    return float(min(simulated / played if simulated else predicted / told for predicted, simulated in others))
 
 
 def _verdict(rows: Sequence[Json]) -> Iterator[str]:
