@@ -7,7 +7,7 @@ from pathlib import Path
 
 from netpart.errors import Position
 
-_HERE = str(Path(__file__).parent)
+_INSIDE = tuple(str(Path(__file__).parent.parent / room) for room in ("builder", "blocks"))
 
 
 class CallerPosition(Position):
@@ -19,8 +19,8 @@ class CallerPosition(Position):
 
 
 def caller_position() -> CallerPosition:
-    """The innermost line that is not of the builder."""
+    """The innermost line that is neither of the builder nor of the blocks that come with it."""
     frame = sys._getframe(1)
-    while frame.f_back and frame.f_code.co_filename.startswith(_HERE):
+    while frame.f_back and frame.f_code.co_filename.startswith(_INSIDE):
         frame = frame.f_back
     return CallerPosition(frame.f_code.co_filename, frame.f_lineno, 1)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from netpart import Net
-from tools.zoo.job import HE, classifier, convolution, images, product, zoo_net
+from netpart.blocks.initialised_layers import HE, biased_product, he_convolution
+from tools.zoo.job import classifier, images, zoo_net
 
 
 def jobs() -> Iterator[Net]:
@@ -24,10 +25,9 @@ def alexnet(net: Net, width: int, neurons: int, side: int, classes: int, batch: 
     x = data = images(net, batch, (3, side, side), classes)
     for i, (times, kernel) in enumerate(((1, 11), (3, 5), (6, 3), (4, 3), (4, 3)), start=1):
         first = {"stride": 4, "pad": 2} if i == 1 else {}
-        x = net.relu(convolution(net, f"conv{i}", x, width * times, kernel, bias=True, **first), name=f"relu{i}")
+        x = net.relu(he_convolution(net, f"conv{i}", x, width * times, kernel, bias=True, **first), name=f"relu{i}")
         x = net.pooling(x, pool="MAX", kernel=3, stride=2, name=f"pool{i}") if i in (1, 2, 5) else x
     for i in (6, 7):
-        x = product(net, f"fc{i}", net.dropout(x, drop, name=f"drop{i}"), neurons, HE)
+        x = biased_product(net, f"fc{i}", net.dropout(x, drop, name=f"drop{i}"), neurons, HE)
         x = net.relu(x, name=f"relu{i}")
-    classifier(net, "fc8", x, data, classes)
-    return net
+    return classifier(net, "fc8", x, data, classes)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from netpart import LayerHandle, NestedLayers, Net
-from tools.zoo.job import HERE, Value, batch_norm, classifier, convolution, images, zoo_net
+from netpart import Net
+from netpart.blocks.dense_blocks import dense_layer, dense_transition
+from netpart.blocks.initialised_layers import he_convolution, initialised_batch_norm
+from tools.zoo.job import classifier, images, zoo_net
 
 
 def jobs() -> Iterator[Net]:
@@ -26,34 +28,16 @@ def jobs() -> Iterator[Net]:
 
 def densenet(net: Net, blocks: Sequence[int], growth: int, side: int, classes: int, batch: int) -> Net:
     """A stem, dense blocks with transitions between them, a classifier. A layer adds ``growth`` channels."""
-    dense_layer = partial(dense, growth=net.let("growth", growth), wide=net.let("wide", 4 * growth))
+    dense = partial(dense_layer, growth=net.let("growth", growth), wide=net.let("wide", 4 * growth))
     data, width = images(net, batch, (3, side, side), classes), 2 * growth
-    x = net.relu(batch_norm(net, "norm1", convolution(net, "conv1", data, width, 7, 2)), name="relu1")
+    x = net.relu(initialised_batch_norm(net, "norm1", he_convolution(net, "conv1", data, width, 7, 2)), name="relu1")
     x = net.pooling(x, pool="MAX", kernel=3, stride=2, pad=1, name="pool1")
     for b, count in enumerate(blocks, start=1):
-        x = net.repeat(count, dense_layer, x, name=f"b{b}l")
+        x = net.repeat(count, dense, x, name=f"b{b}l", of="dense")
         width += count * growth
         if b < len(blocks):
             width //= 2
-            x = net.use(transition, x, name=f"t{b}", filters=width)
+            x = net.use(dense_transition, x, name=f"t{b}", of="transition", filters=width)
     net.comment("classifier")
-    x = net.global_pooling(net.relu(batch_norm(net, "norm5", x), name="relu5"), name="mean")
-    classifier(net, "fc", x, data, classes)
-    return net
-
-
-def dense(net: NestedLayers, x: LayerHandle, growth: Value, wide: Value) -> LayerHandle:
-    """Convolutions of 1 x 1 and 3 x 3, whose channels are joined to those of the source."""
-    at = activated(net, "2-", activated(net, "1-", x, wide, 1), growth, 3)
-    return net.concate(x, at, concate_dim=1, name=HERE)
-
-
-def transition(net: NestedLayers, x: LayerHandle, filters: Value) -> LayerHandle:
-    """Half of the extent."""
-    return net.pooling(activated(net, "", x, filters, 1), pool="AVG", kernel=2, stride=2, name="pool")
-
-
-def activated(net: NestedLayers, prefix: str, x: LayerHandle, filters: Value, kernel: int) -> LayerHandle:
-    """Batch normalisation and ReLU, then the convolution."""
-    at = net.relu(batch_norm(net, f"{prefix}norm", x), name=f"{prefix}relu")
-    return convolution(net, f"{prefix}conv", at, filters, kernel)
+    x = net.global_pooling(net.relu(initialised_batch_norm(net, "norm5", x), name="relu5"), name="mean")
+    return classifier(net, "fc", x, data, classes)

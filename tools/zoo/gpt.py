@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from functools import partial
 
 from netpart import Net
-from tools.zoo.job import NORMAL, SPACE, Cuts, zoo_net
-from tools.zoo.transformer import LAYERS, MIXED, layer_norm, name_extents, positions, transformer
+from netpart.blocks.initialised_layers import NORMAL, initialised_layer_norm
+from netpart.blocks.transformer_blocks import SEQUENCE_CUTS, learned_positions, name_extents, transformer_block
+from tools.zoo.job import MEGATRON, SPACE, Cuts, zoo_net
 
 
 def jobs() -> Iterator[Net]:
@@ -27,8 +28,8 @@ def jobs() -> Iterator[Net]:
     cuts: dict[str, tuple[str, Cuts]] = {
         "": ("every layer cut on the batch", {}),
         # Each worker computes the loss of its share of the vocabulary.
-        "-layers": ("attention cut on its heads, the rest on neurons, inputs and words", {**LAYERS, "loss": SPACE}),
-        "-mixed": ("products cut on heads, neurons and inputs, what lies between them on the batch", MIXED),
+        "-layers": ("attention cut on its heads, the rest on neurons, inputs and words", {**MEGATRON, "loss": SPACE}),
+        "-mixed": ("products cut on heads, neurons and inputs, what lies between them on the batch", SEQUENCE_CUTS),
     }
     for suffix, (wording, cut) in cuts.items():
         about = f"GPT-2 made small, {wording}. One block over 16 tokens. Learns within a minute."
@@ -42,10 +43,10 @@ def gpt(net: Net, blocks: int, extents: tuple[int, int, int], vocabulary: int, b
     size = name_extents(net, *extents)
     data = net.synthetic_tokens(name="data", batchsize=batch, shape=size.positions, classes=vocabulary, noise=noise)
     x = net.embedding(data, vocabulary, size.width, name="tokens", params=[{"name": "tokens", **NORMAL}])
-    block = partial(transformer, size=size, gelu="GELU_TANH", epsilon=1e-5, causal=True)
-    x = net.repeat(blocks, block, positions(net, x), name="b")
+    block = partial(transformer_block, size=size, gelu="GELU_TANH", epsilon=1e-5, causal=True)
+    x = net.repeat(blocks, block, learned_positions(net, x), name="b", of="transformer")
     net.comment("the next token: products with the vectors of all tokens")
-    x, shared = layer_norm(net, "norm", x, 1e-5), {"share_from": "tokens"}
+    x, shared = initialised_layer_norm(net, "norm", x, 1e-5), {"share_from": "tokens"}
     x = net.inner_product(x, vocabulary, axis=2, bias_term=False, name="next", params=[shared])
     net.softmax_loss(x, data, name="loss")
     return net

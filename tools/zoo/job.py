@@ -6,22 +6,21 @@ from collections.abc import Mapping, Sequence
 from textwrap import wrap
 from typing import Any
 
-from netpart import LayerHandle, NamedValue, NestedLayers, Net
+from netpart import LayerHandle, Net
+from netpart.blocks.initialised_layers import biased_product
+from netpart.blocks.transformer_blocks import SEQUENCE_CUTS
 
 WIDTH = 117
 """Columns of a comment."""
-HERE = "${instance}"
-"""In the name of a layer of a block: the name of the instance, which the name then does not begin with."""
 MADE = "Made by tools/make_zoo.py: a change belongs there."
-HE: dict[str, Any] = {"init": {"type": "kGaussianSqrtFanIn", "value": 1.4142135}}
-"""Normal with variance 2 / fan-in: keeps the variance through ReLUs (He et al., 2015)."""
-ONE, ZERO = ({"init": {"type": "kConstant", "value": value}} for value in (1, 0))
-NORMAL: dict[str, Any] = {"init": {"type": "kGaussian", "std": 0.02}}
 WHOLE, BATCH, CHANNELS, SPACE = (dict[str, Any](partition_dim=axis) for axis in (-1, 0, 1, 2))
 """Cuts: none, on the batch, on channels (or the first axis of a row), on the first spatial axis (or the second)."""
 INPUT, REPLICA = (dict[str, Any](cut={"over": over}) for over in ("INPUT", "REPLICA"))
-Value = int | NamedValue
 Cuts = Mapping[str, Mapping[str, Any]]
+MEGATRON: Cuts = {
+    **SEQUENCE_CUTS, "data": WHOLE, "next": SPACE, "loss": BATCH, "*": {**REPLICA, "sum_gradient": True},
+}  # fmt: skip
+"""Shoeybi et al., Megatron-LM, 2019: layers between the products are whole on every worker."""
 
 
 def zoo_net(
@@ -51,32 +50,7 @@ def images(net: Net, batch: int, shape: Sequence[int], classes: int) -> LayerHan
     return net.synthetic_input(name="data", batchsize=batch, shape=shape, classes=classes, noise=noise)
 
 
-def convolution(
-    net: NestedLayers, name: str, x: LayerHandle, filters: Value, kernel: int, stride: int = 1, bias: bool = False,
-    **more: Any
-) -> LayerHandle:  # fmt: skip
-    """A convolution with the initial weights of He et al.; it keeps the extents but for its stride."""
-    fields = {"stride": stride if stride > 1 else None, "pad": kernel // 2 or None} | more
-    return net.convolution(x, filters, kernel, name=name, params=[HE, *[ZERO] * bias], **fields)
-
-
-def normalised(net: NestedLayers, name: str, *given: Any, **more: Any) -> LayerHandle:
-    """A convolution NAME-conv without bias, and its batch normalisation NAME-norm over the whole mini-batch."""
-    return batch_norm(net, f"{name}-norm", convolution(net, f"{name}-conv", *given, **more))
-
-
-def batch_norm(net: NestedLayers, name: str, x: LayerHandle) -> LayerHandle:
-    """Batch normalisation over the whole mini-batch, wherever its rows are."""
-    return net.bm(x, name=name, params=[ONE, ZERO])
-
-
-def product(
-    net: NestedLayers, name: str, x: LayerHandle, outputs: Value, init: Mapping[str, Any] = NORMAL, **more: Any
-) -> LayerHandle:
-    """An inner product with a bias."""
-    return net.inner_product(x, outputs, name=name, params=[init, ZERO], **more)
-
-
-def classifier(net: Net, name: str, x: LayerHandle, data: LayerHandle, classes: int) -> None:
-    """The product that has the scores of the classes, and the loss."""
-    net.softmax_loss(product(net, name, x, classes), data, name="loss")
+def classifier(net: Net, name: str, x: LayerHandle, data: LayerHandle, classes: int) -> Net:
+    """The product that has the scores of the classes, and the loss, with which the net is complete."""
+    net.softmax_loss(biased_product(net, name, x, classes), data, name="loss")
+    return net

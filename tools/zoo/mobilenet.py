@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
 
-from netpart import LayerHandle, NestedLayers, Net
-from tools.zoo.job import Value, classifier, images, normalised, zoo_net
+from netpart import Net
+from netpart.blocks.residual_blocks import convolution_relu6, inverted_residual
+from tools.zoo.job import classifier, images, zoo_net
 
 Row = tuple[int, int, int, int]
 PUBLISHED: Sequence[Row] = (
@@ -38,31 +38,14 @@ def mobilenet(net: Net, rows: Sequence[Row], stem: int, last: int, side: int, cl
     The first block of a row changes the number of channels, the others have a shortcut.
     """
     data = images(net, batch, (3, side, side), classes)
-    x, channels = relu6(net, "stem", data, stem, 3, 2), stem
+    x, channels = convolution_relu6(net, "stem", data, stem, 3, 2), stem
     for r, (expansion, filters, count, stride) in enumerate(rows, start=1):
         of = "halving" if stride > 1 else "widening" if expansion > 1 else "separable"
-        first = partial(inverted, stride=stride, expands=expansion > 1)
+        first = partial(inverted_residual, stride=stride, expands=expansion > 1)
         x = net.use(first, x, name=f"r{r}b1", of=of, wide=channels * expansion, filters=filters)
-        rest, wide = partial(inverted, shortcut=True), filters * expansion
+        rest, wide = partial(inverted_residual, shortcut=True), filters * expansion
         x = net.repeat(count - 1, rest, x, name=f"r{r}b", of="residual", first=2, wide=wide, filters=filters)
         channels = filters
     net.comment("classifier")
-    x = net.dropout(net.global_pooling(relu6(net, "last", x, last, 1), name="mean"), 0.2, name="drop")
-    classifier(net, "fc", x, data, classes)
-    return net
-
-
-def inverted(
-    net: NestedLayers, x: LayerHandle, wide: Value, filters: Value, stride: int = 1, expands: bool = True,
-    shortcut: bool = False
-) -> LayerHandle:  # fmt: skip
-    """A wide depthwise convolution between two of 1 x 1, the last without ReLU."""
-    at = relu6(net, "expand", x, wide, 1) if expands else x
-    at = relu6(net, "depth", at, wide, 3, stride, groups=wide)
-    at = normalised(net, "project", at, filters, 1)
-    return net.add(at, x, name="add") if shortcut else at
-
-
-def relu6(net: NestedLayers, name: str, *given: Any, **more: Any) -> LayerHandle:
-    """A convolution, its batch normalisation, and ReLU up to 6."""
-    return net.activation(normalised(net, name, *given, **more), "RELU6", name=f"{name}-relu")
+    x = net.dropout(net.global_pooling(convolution_relu6(net, "last", x, last, 1), name="mean"), 0.2, name="drop")
+    return classifier(net, "fc", x, data, classes)

@@ -14,25 +14,11 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from netpart import LayerHandle, NestedLayers, Net
-from tools.zoo.job import (
-    CHANNELS,
-    HERE,
-    INPUT,
-    REPLICA,
-    SPACE,
-    WHOLE,
-    ZERO,
-    Cuts,
-    Value,
-    batch_norm,
-    convolution,
-    images,
-    normalised,
-    zoo_net,
-)  # fmt: skip
-from tools.zoo.job import product as inner_product
-from tools.zoo.resnet import add_stage, shortcut
+from netpart import LayerHandle, Net
+from netpart.blocks.initialised_layers import biased_product, he_convolution, initialised_batch_norm
+from netpart.blocks.place_attention import volume_attention
+from netpart.blocks.residual_blocks import basic_residual, residual_stage
+from tools.zoo.job import CHANNELS, INPUT, REPLICA, SPACE, WHOLE, Cuts, images, zoo_net
 
 BATCH, TEST_BATCH, SCANS = 16, 10, 80
 """Scans of a step of a reduced net, of a step of a test, and of a whole test."""
@@ -47,8 +33,7 @@ NARROW = 8
 Fields = Mapping[str, Any]
 FOLDER = "../../data/phantom"
 SIZES = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3)}
-conv3d = partial(convolution, spatial_axes=3)
-normalised3d = partial(normalised, spatial_axes=3)
+residual = partial(basic_residual, spatial_axes=3)
 
 
 def jobs() -> Iterator[Net]:
@@ -168,43 +153,22 @@ def resattnet(
     attention: bool = True, stride: int = 2, tested: bool = False
 ) -> Net:  # fmt: skip
     """A stem, stages that halve the volume and double the width, attention where it fits, the mean of each channel."""
-    x = net.relu(batch_norm(net, "norm1", conv3d(net, "conv1", data, width, 3, stride)), name="relu1")
+    x = he_convolution(net, "conv1", data, width, 3, stride, spatial_axes=3)
+    x = net.relu(initialised_batch_norm(net, "norm1", x), name="relu1")
     x = net.pooling(x, 3, stride=2, pad=1, spatial_axes=3, name="pool1")
     for stage, count in enumerate(blocks, start=2):
         net.comment(f"stage {stage}")
         filters, extents = width * 2 ** (stage - 2), [-(-n // (stride * 2 ** (stage - 1))) for n in space]
-        x = add_stage(net, stage, count, x, residual, "halving" if stage > 2 else "", filters=filters)
+        changing = "halving" if stage > 2 else ""
+        x = residual_stage(net, f"s{stage}b", count, x, residual, "residual", changing, 2, filters=filters)
         if attention and prod(extents) <= MOST:
             sizes: dict[str, Any] = {"filters": filters, "narrow": max(filters // NARROW, 1), "places": prod(extents)}
             sizes |= dict(zip("xyz", extents, strict=True))
-            x = net.use(attend, x, name=f"s{stage}", of="attention", **sizes)
+            x = net.use(volume_attention, x, name=f"s{stage}", of="attention", **sizes)
     net.comment("classifier")
     x = net.global_pooling(x, name="mean")
-    x = inner_product(net, "fc", x, 2)
+    x = biased_product(net, "fc", x, 2)
     if tested:
         net.confusion(x, data, name="confusion", include="kTest")
     net.softmax_loss(x, data, name="loss")
     return net
-
-
-def residual(net: NestedLayers, x: LayerHandle, filters: Value, stride: int = 1, project: bool = False) -> LayerHandle:
-    """Two convolutions of 3 x 3 x 3 with a shortcut."""
-    at = net.relu(normalised3d(net, "1", x, filters, 3, stride), name="1-relu")
-    return shortcut(net, normalised3d(net, "2", at, filters, 3), x, filters, stride, project, spatial_axes=3)
-
-
-def attend(
-    net: NestedLayers, at: LayerHandle, filters: Value, narrow: Value, places: Value, x: Value, y: Value, z: Value
-) -> LayerHandle:
-    """Attention of every position to all others, through a gate that is closed at first, with a shortcut."""
-    widths = {"query": narrow, "key": narrow, "value": filters}
-    three = [net.use(partial(rows, places=places), at, name=name, wide=wide) for name, wide in widths.items()]
-    found = net.transpose(net.attention(*three, scale=1, name="attention"), [2, 1], name="found-flat")
-    found = net.reshape(found, [filters, x, y, z], name="found")
-    return net.add(net.gate(found, name="gate", params=[ZERO]), at, name="join")
-
-
-def rows(net: NestedLayers, at: LayerHandle, wide: Value, places: Value) -> LayerHandle:
-    """A convolution of 1 x 1 x 1 as a row of features for every position."""
-    at = net.reshape(conv3d(net, HERE, at, wide, 1, bias=True), [wide, places], name="flat")
-    return net.transpose(at, [2, 1], name="rows")

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from math import prod
 
-from netpart import LayerHandle, NestedLayers, Net
-from tools.zoo.job import CHANNELS, HE, SPACE, WHOLE, ZERO, Cuts, Value, convolution, zoo_net
+from netpart import LayerHandle, Net
+from netpart.blocks.initialised_layers import he_convolution
+from netpart.blocks.unet_blocks import decoder_level, encoder_level, window_axes
+from tools.zoo.job import CHANNELS, SPACE, WHOLE, Cuts, zoo_net
 
 Widths = Sequence[tuple[int, int]]
 """Filters of the two convolutions of each level on the way down, the finest first."""
@@ -50,41 +52,17 @@ def unet(net: Net, widths: Widths, channels: int, space: Sequence[int], classes:
     """
     x = data = net.synthetic_masks(name="data", batchsize=batch, shape=[channels, *space], classes=classes)
     skips, axes = list[LayerHandle](), len(space)
+    rise = partial(decoder_level, axes=axes)
     for level, (narrow, wide) in enumerate(widths, start=1):
-        block = partial(down, axes=axes, pools=level > 1)
+        block = partial(encoder_level, axes=axes, pools=level > 1)
         x = net.use(block, x, name=f"d{level}", of="down" if level > 1 else "top", narrow=narrow, wide=wide)
         skips.append(x)
     for level in range(len(widths) - 1, 0, -1):
         filters = widths[level - 1][1]
         wide = widths[level][1] if axes == 3 else filters
-        x = net.use(partial(up, axes=axes), x, skips[level - 1], name=f"u{level}", wide=wide, filters=filters)
+        x = net.use(rise, x, skips[level - 1], name=f"u{level}", of="up", wide=wide, filters=filters)
     net.comment("a label for every place")
-    x = convolution(net, "classes", x, classes, 1, bias=True, spatial_axes=spatial(axes))
+    x = he_convolution(net, "classes", x, classes, 1, bias=True, spatial_axes=window_axes(axes))
     x = net.transpose(net.reshape(x, [classes, prod(space)], name="flat"), [2, 1], name="places")
     net.softmax_loss(x, data, name="loss")
     return net
-
-
-def down(net: NestedLayers, x: LayerHandle, narrow: Value, wide: Value, axes: int, pools: bool) -> LayerHandle:
-    """A level of the way down; half the extent along each axis, but in the first."""
-    x = net.pooling(x, 2, stride=2, spatial_axes=spatial(axes), name="pool") if pools else x
-    return activated(net, "2", activated(net, "1", x, narrow, axes), wide, axes)
-
-
-def up(net: NestedLayers, x: LayerHandle, skip: LayerHandle, wide: Value, filters: Value, axes: int) -> LayerHandle:
-    """A level of the way up: twice the extent along each axis. With batch normalisation it has no bias."""
-    params = [HE] if axes == 3 else [HE, ZERO]
-    x = net.transposed_convolution(x, wide, 2, stride=2, spatial_axes=spatial(axes), name="up", params=params)
-    x = net.concate(skip, x, concate_dim=1, name="join")
-    return activated(net, "2", activated(net, "1", x, filters, axes), filters, axes)
-
-
-def activated(net: NestedLayers, name: str, x: LayerHandle, filters: Value, axes: int) -> LayerHandle:
-    """A convolution of 3 along each axis; its batch normalisation, if there is one, has no scale of its own; ReLU."""
-    x = convolution(net, f"{name}-conv", x, filters, 3, bias=True, spatial_axes=spatial(axes))
-    return net.relu(net.bm(x, name=f"{name}-norm") if axes == 3 else x, name=f"{name}-relu")
-
-
-def spatial(axes: int) -> int | None:
-    """On how many axes windows move, if that is not two."""
-    return axes if axes != 2 else None

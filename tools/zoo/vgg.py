@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from netpart import LayerHandle, NestedLayers, Net
-from tools.zoo.job import HE, HERE, Value, classifier, images, product, zoo_net
-from tools.zoo.job import convolution as convolve
+from netpart.blocks.initialised_layers import HE, Size, biased_product, he_convolution
+from netpart.builder.named_value import INSTANCE_NAME
+from tools.zoo.job import classifier, images, zoo_net
 
 D = (2, 2, 3, 3, 3)
 """Convolutions between two poolings; each group doubles the filters, up to eight times the first."""
@@ -37,12 +38,11 @@ def vgg(
         x = net.pooling(x, pool="MAX", kernel=2, stride=2, name=f"pool{g}")
     net.comment("classifier")
     for i in (6, 7):
-        x = net.relu(product(net, f"fc{i}", x, neurons, HE), name=f"relu{i}")
+        x = net.relu(biased_product(net, f"fc{i}", x, neurons, HE), name=f"relu{i}")
         x = net.dropout(x, drop, name=f"drop{i}")
-    classifier(net, "fc8", x, data, classes)
-    return net
+    return classifier(net, "fc8", x, data, classes)
 
 
-def convolution(net: NestedLayers, x: LayerHandle, filters: Value) -> LayerHandle:
+def convolution(net: NestedLayers, x: LayerHandle, filters: Size) -> LayerHandle:
     """A convolution of 3 x 3 and ReLU."""
-    return net.relu(convolve(net, f"conv{HERE}", x, filters, 3, bias=True), name=f"relu{HERE}")
+    return net.relu(he_convolution(net, f"conv{INSTANCE_NAME}", x, filters, 3, bias=True), name=f"relu{INSTANCE_NAME}")

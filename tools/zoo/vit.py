@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from functools import partial
 
 from netpart import Net
-from tools.zoo.job import ZERO, Cuts, classifier, convolution, images, zoo_net
-from tools.zoo.transformer import LAYERS, MIXED, layer_norm, name_extents, positions, transformer
+from netpart.blocks.initialised_layers import ZERO, he_convolution, initialised_layer_norm
+from netpart.blocks.transformer_blocks import SEQUENCE_CUTS, learned_positions, name_extents, transformer_block
+from tools.zoo.job import MEGATRON, Cuts, classifier, images, zoo_net
 
 
 def jobs() -> Iterator[Net]:
@@ -20,8 +21,8 @@ def jobs() -> Iterator[Net]:
     yield base
     cuts: dict[str, tuple[str, Cuts]] = {
         "": ("every layer cut on the batch", {}),
-        "-layers": ("attention cut on its heads, the rest on neurons and on inputs", LAYERS),
-        "-mixed": ("products cut on heads, neurons and inputs, what lies between them on the batch", MIXED),
+        "-layers": ("attention cut on its heads, the rest on neurons and on inputs", MEGATRON),
+        "-mixed": ("products cut on heads, neurons and inputs, what lies between them on the batch", SEQUENCE_CUTS),
     }
     for suffix, (wording, cut) in cuts.items():
         about = f"ViT made small, {wording}. One block over 16 patches. Learns within a minute."
@@ -36,12 +37,11 @@ def vit(net: Net, blocks: int, extents: tuple[int, int], patch: int, side: int, 
     size = name_extents(net, patches + 1, *extents)
     data = images(net, batch, (3, side, side), classes)
     net.comment("patches become a sequence of vectors")
-    x = convolution(net, "patches", data, size.width, patch, patch, bias=True, pad=None)
+    x = he_convolution(net, "patches", data, size.width, patch, patch, bias=True, pad=None)
     x = net.transpose(net.reshape(x, [size.width, patches], name="flat"), [2, 1], name="sequence")
-    x = positions(net, net.class_token(x, name="token", params=[ZERO]))
-    block = partial(transformer, size=size, gelu="GELU", epsilon=1e-6, causal=False)
-    x = net.repeat(blocks, block, x, name="b")
+    x = learned_positions(net, net.class_token(x, name="token", params=[ZERO]))
+    block = partial(transformer_block, size=size, gelu="GELU", epsilon=1e-6, causal=False)
+    x = net.repeat(blocks, block, x, name="b", of="transformer")
     net.comment("classifier of the class token")
-    x = net.crop(layer_norm(net, "norm", x, 1e-6), [1, size.width], [0, 0], name="first")
-    classifier(net, "fc", x, data, classes)
-    return net
+    x = net.crop(initialised_layer_norm(net, "norm", x, 1e-6), [1, size.width], [0, 0], name="first")
+    return classifier(net, "fc", x, data, classes)
