@@ -12,6 +12,7 @@ from netpart.blocks.transformer_blocks import SEQUENCE_CUTS
 
 WIDTH = 117
 """Columns of a comment."""
+TINY = "images of 32 x 32, ten classes. Learns within a minute."
 MADE = "Made by tools/make_zoo.py: a change belongs there."
 WHOLE, BATCH, CHANNELS, SPACE = (dict[str, Any](partition_dim=axis) for axis in (-1, 0, 1, 2))
 """Cuts: none, on the batch, on channels (or the first axis of a row), on the first spatial axis (or the second)."""

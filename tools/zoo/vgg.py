@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from netpart import LayerHandle, NestedLayers, Net
 from netpart.blocks.initialised_layers import HE, Size, biased_product, he_convolution
 from netpart.builder.named_value import INSTANCE_NAME
-from tools.zoo.job import classifier, images, zoo_net
+from tools.zoo.job import TINY, classifier, images, zoo_net
 
 D = (2, 2, 3, 3, 3)
 """Convolutions between two poolings; each group doubles the filters, up to eight times the first."""
@@ -21,10 +21,7 @@ def jobs() -> Iterator[Net]:
     )
     base = vgg(zoo_net("vgg", "vgg16", about, 1000, 0.01), D, 64, 4096, 224, 1000, 64, 0.5)
     yield base
-    about = (
-        "VGG-16 made small, a convolution a group, an eighth of the filters, images of 32 x 32, ten classes. "
-        "Learns within a minute."
-    )
+    about = f"VGG-16 made small, a convolution a group, an eighth of the filters, {TINY}"
     yield vgg(zoo_net("vgg", "vgg16-small", about, 100, 0.01, base=base), (1,) * 5, 8, 128, 32, 10, 16, 0.2)
 
 
