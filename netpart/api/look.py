@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from netpart.api.job_argument import JobOrPath, check_choice, positive_number, read_job_argument, step_number
+from netpart.api.job_argument import (
+    JobOrPath,
+    check_choice,
+    named_arguments,
+    positive_number,
+    read_job_argument,
+    step_number,
+)
 from netpart.choices import PHASES
 from netpart.measure.data_look import InputLook, look_at_data
 
@@ -15,6 +22,6 @@ def look(job: JobOrPath, *, phase: str = "train", rows: int = 8, sample: int = 1
     """
     check_choice("phase", phase, PHASES)
     job = read_job_argument(job)
-    with job.explaining():
+    with named_arguments(), job.explaining():
         found = look_at_data(job, phase, positive_number("rows", rows), step_number(sample))
         return tuple(look for look, _ in found)

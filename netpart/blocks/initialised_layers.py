@@ -48,7 +48,7 @@ def initialised_layer_norm(net: NestedLayers, name: str, x: LayerHandle, epsilon
     return net.layer_norm(x, epsilon=epsilon, name=name, params=[ONE, ZERO])
 
 
-def biased_product(
+def initialised_product(
     net: NestedLayers, name: str, x: LayerHandle, outputs: Size, init: Mapping[str, Any] = NORMAL, **more: Any
 ) -> LayerHandle:
     """An inner product with a bias: [N, …] to [N, outputs]; with ``axis`` 2, [N, positions, …] keeps its positions."""

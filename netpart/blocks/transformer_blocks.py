@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from netpart.blocks.initialised_layers import NORMAL, Size, biased_product, initialised_layer_norm
+from netpart.blocks.initialised_layers import NORMAL, Size, initialised_layer_norm, initialised_product
 from netpart.builder.layer_list import LayerHandle
 from netpart.builder.named_value import INSTANCE_NAME
 from netpart.builder.nested_layers import NestedLayers
@@ -54,10 +54,10 @@ def transformer_block(
     three = [net.use(heads, at, name=name, of="heads") for name in ("query", "key", "value")]
     at = net.attention(*three, causal=causal or None, name="attention")
     at = net.reshape(net.transpose(at, [2, 1, 3], name="back"), [size.positions, size.width], name="joined")
-    added = net.add(biased_product(net, "out", at, size.width, axis=2), x, name="add1")
-    at = biased_product(net, "fc1", initialised_layer_norm(net, "norm2", added, epsilon), size.hidden, axis=2)
+    added = net.add(initialised_product(net, "out", at, size.width, axis=2), x, name="add1")
+    at = initialised_product(net, "fc1", initialised_layer_norm(net, "norm2", added, epsilon), size.hidden, axis=2)
     at = net.add_layer("kActivation", at, gelu, name="gelu")
-    return net.add(biased_product(net, "fc2", at, size.width, axis=2), added, name="add2")
+    return net.add(initialised_product(net, "fc2", at, size.width, axis=2), added, name="add2")
 
 
 def learned_positions(net: NestedLayers, x: LayerHandle, name: str = "positions") -> LayerHandle:
@@ -67,6 +67,6 @@ def learned_positions(net: NestedLayers, x: LayerHandle, name: str = "positions"
 
 def _attention_heads(net: NestedLayers, x: LayerHandle, size: TransformerExtents) -> LayerHandle:
     """A product whose features become heads: [N, positions, width] to [N, heads, positions, head]."""
-    at = biased_product(net, INSTANCE_NAME, x, size.width, axis=2)
+    at = initialised_product(net, INSTANCE_NAME, x, size.width, axis=2)
     at = net.reshape(at, [size.positions, size.heads, size.head], name="heads")
     return net.transpose(at, [2, 1, 3], name="turned")

@@ -15,7 +15,7 @@ def encoder_level(
     Without ``pools``, as in the first level, the extents stay. ``axes`` is 2 for images, 3 for volumes.
     """
     x = net.pooling(x, 2, stride=2, spatial_axes=window_axes(axes), name="pool") if pools else x
-    return _activated_convolution(net, "2", _activated_convolution(net, "1", x, narrow, axes), wide, axes)
+    return _convolution_and_relu(net, "2", _convolution_and_relu(net, "1", x, narrow, axes), wide, axes)
 
 
 def decoder_level(
@@ -28,7 +28,7 @@ def decoder_level(
     params = [HE] if axes == 3 else [HE, ZERO]  # batch normalisation brings the bias
     x = net.transposed_convolution(x, wide, 2, stride=2, spatial_axes=window_axes(axes), name="up", params=params)
     x = net.concate(skip, x, concate_dim=1, name="join")
-    return _activated_convolution(net, "2", _activated_convolution(net, "1", x, filters, axes), filters, axes)
+    return _convolution_and_relu(net, "2", _convolution_and_relu(net, "1", x, filters, axes), filters, axes)
 
 
 def window_axes(axes: int) -> int | None:
@@ -36,7 +36,7 @@ def window_axes(axes: int) -> int | None:
     return axes if axes != 2 else None
 
 
-def _activated_convolution(net: NestedLayers, name: str, x: LayerHandle, filters: Size, axes: int) -> LayerHandle:
+def _convolution_and_relu(net: NestedLayers, name: str, x: LayerHandle, filters: Size, axes: int) -> LayerHandle:
     """A convolution of 3 along each axis; its batch normalisation, if there is one, has no scale of its own; ReLU."""
     x = he_convolution(net, f"{name}-conv", x, filters, 3, bias=True, spatial_axes=window_axes(axes))
     return net.relu(net.bm(x, name=f"{name}-norm") if axes == 3 else x, name=f"{name}-relu")

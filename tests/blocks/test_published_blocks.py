@@ -10,7 +10,7 @@ import pytest
 import netpart
 from netpart import LayerHandle, Net
 from netpart.blocks.dense_blocks import dense_layer, dense_transition
-from netpart.blocks.initialised_layers import biased_product, he_convolution
+from netpart.blocks.initialised_layers import he_convolution, initialised_product
 from netpart.blocks.place_attention import volume_attention
 from netpart.blocks.residual_blocks import basic_residual, bottleneck_residual, inverted_residual, residual_stage
 from netpart.blocks.transformer_blocks import SEQUENCE_CUTS, learned_positions, name_extents, transformer_block
@@ -79,7 +79,7 @@ def test_two_workers_compute_what_one_does(body: str) -> None:
     given, add, made = BODIES[body]
     net, data = _start(given)
     x = net.add_layer("kReLU", add(net, data), name="end")
-    net.softmax_loss(biased_product(net, "scores", x, 3), data)
+    net.softmax_loss(initialised_product(net, "scores", x, 3), data)
     assert tuple(netpart.build(net.job()).by_name["end"].layer.output.shape) == (4, *made)
     assert netpart.verify(net.job(), workers=2, steps=2).holds
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from netpart import Net
-from netpart.blocks.initialised_layers import HE, biased_product, he_convolution
+from netpart.blocks.initialised_layers import HE, he_convolution, initialised_product
 from tools.zoo.job import classifier, images, zoo_net
 
 
@@ -28,6 +28,6 @@ def alexnet(net: Net, width: int, neurons: int, side: int, classes: int, batch: 
         x = net.relu(he_convolution(net, f"conv{i}", x, width * times, kernel, bias=True, **first), name=f"relu{i}")
         x = net.pooling(x, pool="MAX", kernel=3, stride=2, name=f"pool{i}") if i in (1, 2, 5) else x
     for i in (6, 7):
-        x = biased_product(net, f"fc{i}", net.dropout(x, drop, name=f"drop{i}"), neurons, HE)
+        x = initialised_product(net, f"fc{i}", net.dropout(x, drop, name=f"drop{i}"), neurons, HE)
         x = net.relu(x, name=f"relu{i}")
     return classifier(net, "fc8", x, data, classes)

@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import Any
 
 from netpart import LayerHandle, Net
-from netpart.blocks.initialised_layers import biased_product
+from netpart.blocks.initialised_layers import initialised_product
 from netpart.blocks.transformer_blocks import SEQUENCE_CUTS
 
 WIDTH = 117
@@ -53,5 +53,5 @@ def images(net: Net, batch: int, shape: Sequence[int], classes: int) -> LayerHan
 
 def classifier(net: Net, name: str, x: LayerHandle, data: LayerHandle, classes: int) -> Net:
     """The product that has the scores of the classes, and the loss, with which the net is complete."""
-    net.softmax_loss(biased_product(net, name, x, classes), data, name="loss")
+    net.softmax_loss(initialised_product(net, name, x, classes), data, name="loss")
     return net

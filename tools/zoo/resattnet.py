@@ -15,7 +15,7 @@ from math import prod
 from typing import Any
 
 from netpart import LayerHandle, Net
-from netpart.blocks.initialised_layers import biased_product, he_convolution, initialised_batch_norm
+from netpart.blocks.initialised_layers import he_convolution, initialised_batch_norm, initialised_product
 from netpart.blocks.place_attention import volume_attention
 from netpart.blocks.residual_blocks import basic_residual, residual_stage
 from tools.zoo.job import CHANNELS, INPUT, REPLICA, SPACE, WHOLE, Cuts, images, zoo_net
@@ -167,7 +167,7 @@ def resattnet(
             x = net.use(volume_attention, x, name=f"s{stage}", of="attention", **sizes)
     net.comment("classifier")
     x = net.global_pooling(x, name="mean")
-    x = biased_product(net, "fc", x, 2)
+    x = initialised_product(net, "fc", x, 2)
     if tested:
         net.confusion(x, data, name="confusion", include="kTest")
     net.softmax_loss(x, data, name="loss")

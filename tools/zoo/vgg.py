@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from netpart import LayerHandle, NestedLayers, Net
-from netpart.blocks.initialised_layers import HE, Size, biased_product, he_convolution
+from netpart.blocks.initialised_layers import HE, Size, he_convolution, initialised_product
 from netpart.builder.named_value import INSTANCE_NAME
 from tools.zoo.job import TINY, classifier, images, zoo_net
 
@@ -35,7 +35,7 @@ def vgg(
         x = net.pooling(x, pool="MAX", kernel=2, stride=2, name=f"pool{g}")
     net.comment("classifier")
     for i in (6, 7):
-        x = net.relu(biased_product(net, f"fc{i}", x, neurons, HE), name=f"relu{i}")
+        x = net.relu(initialised_product(net, f"fc{i}", x, neurons, HE), name=f"relu{i}")
         x = net.dropout(x, drop, name=f"drop{i}")
     return classifier(net, "fc8", x, data, classes)
 
