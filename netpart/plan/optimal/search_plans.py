@@ -20,7 +20,7 @@ from netpart.plan.optimal.plan_prices import PricedJob, output_transfers
 from netpart.plan.optimal.plan_space import Assignment, PlanSpace
 from netpart.plan.price.part_prices import CountedPrices
 from netpart.plan.price.predict import predict_memory, predict_step
-from netpart.plan.price.recompute_choice import recompute_least
+from netpart.plan.price.recompute_choice import RecomputeChoice
 
 MOST_WORKERS = 16
 """Workers for which tables of all choices are small enough."""
@@ -77,6 +77,10 @@ class PlanSearch:
     rounds: int = field(init=False, default=0)
     fitting: FoundPlan | None = field(init=False, default=None)
     seen: set[tuple[CutChoice, ...]] = field(init=False, default_factory=set)
+    recomputing: RecomputeChoice = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.recomputing = RecomputeChoice(self.priced.devices, CountedPrices(self.priced.rates))
 
     def run(self) -> None:
         """Search without a price of memory, and then with higher and higher ones until a plan fits, or takes longer
@@ -133,9 +137,9 @@ class PlanSearch:
         """The predicted seconds of ``plan`` with as few recomputed layers as let it fit; infinite if none may."""
         if not self.priced.recomputes:
             return float("inf")
-        devices, prices = self.priced.devices, CountedPrices(self.priced.rates)
-        found = recompute_least(self.priced.partition(plan.choices), devices, prices)
-        return predict_step(found, devices, prices=prices).seconds if found else float("inf")
+        found = self.recomputing.recompute_least(self.priced.partition(plan.choices))
+        prices = self.recomputing.prices
+        return predict_step(found, self.priced.devices, prices=prices).seconds if found else float("inf")
 
     def _search_rounds(self, memory: float) -> list[FoundPlan]:
         """Solve, price and correct until nothing new is found or the time is up; the plans that were found."""

@@ -9,6 +9,7 @@ memory of the compiled programs, as buffers share space.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
@@ -29,15 +30,54 @@ FINEST = 32
 """The bisection ends when the number of layers is known to this fraction of all."""
 
 
-def recompute_least(partition: Partition, devices: Devices, prices: PartPrices) -> Partition | None:
-    """``partition`` with the layers recomputed that it needs to fit ``devices``: of both orders, those with which a
-    step is predicted to take least. None if it does not fit with all of them, or there are none."""
-    works = _work_and_bytes(partition, devices, prices)
-    orders = sorted(works, key=lambda layer: works[layer][0] / works[layer][1]), sorted(works)
-    if not works or not _fits_devices(recompute_layers(partition, works), devices):
-        return None
-    found = [recompute_layers(partition, _least_prefix(partition, order, devices)) for order in orders]
-    return min(found, key=lambda each: predict_step(each, devices, prices=prices).seconds)
+class RecomputeChoice:
+    """Chooses for one partition of a net after another. Each search begins near the answer of the last one, as
+    planners ask for plans that differ little."""
+
+    def __init__(self, devices: Devices, prices: PartPrices) -> None:
+        self.devices = devices
+        self.prices = prices
+        self.near: int | None = None
+
+    def recompute_least(self, partition: Partition) -> Partition | None:
+        """``partition`` with the layers recomputed that it needs to fit the devices: of both orders, those with which
+        a step is predicted to take least. None if it does not fit with all of them, or there are none."""
+        works = _work_and_bytes(partition, self.devices, self.prices)
+        cheapest, earliest = sorted(works, key=lambda layer: works[layer][0] / works[layer][1]), sorted(works)
+        least = self._least_prefix(partition, cheapest, self.near)
+        self.near = len(cheapest) if least is None else len(least)
+        if least is None:
+            return None
+        found = recompute_layers(partition, least)
+        # The other order is of use only as far as a step takes less with it: if that much does not fit, less does not.
+        other = self._least_prefix(partition, earliest[: self._count_faster(partition, earliest, found)])
+        return recompute_layers(partition, other) if other else found
+
+    def _least_prefix(
+        self, partition: Partition, order: Sequence[int], near: int | None = None
+    ) -> Sequence[int] | None:
+        """The first layers of ``order``, as few as fit; ``near`` is a guess of their number. None if all do not fit."""
+        few, enough, finest = 0, len(order) + 1, max(1, len(order) // FINEST)
+        guesses = [] if near is None else [near, near - finest, near + finest]
+        while enough - few > (finest if enough <= len(order) else 1):
+            inside = (guess for guess in [*guesses, len(order)] if few < guess < enough)
+            count = next(inside, (few + enough) // 2)
+            if _fits_devices(recompute_layers(partition, order[:count]), self.devices):
+                enough = count
+            else:
+                few = count
+        return order[:enough] if enough <= len(order) else None
+
+    def _count_faster(self, partition: Partition, order: Sequence[int], found: Partition) -> int:
+        """How many of the first layers of ``order`` may be recomputed in a step that takes less than ``found``."""
+        limit = self._seconds(found)
+        counts = range(len(order) + 1)
+        first = bisect_left(counts, limit, key=lambda n: self._seconds(recompute_layers(partition, order[:n])))
+        return max(0, first - 1)
+
+    def _seconds(self, partition: Partition) -> float:
+        """The predicted seconds of a step."""
+        return predict_step(partition, self.devices, prices=self.prices).seconds
 
 
 def _fits_devices(partition: Partition, devices: Devices) -> bool:
@@ -81,15 +121,3 @@ def _work_and_bytes(partition: Partition, devices: Devices, prices: PartPrices) 
             found[int(at[2])][0] += work
             found[int(at[2])][1] += held_bytes(graph, part, width, kernels)
     return {layer: (work, nbytes) for layer, (work, nbytes) in found.items()}
-
-
-def _least_prefix(partition: Partition, order: Sequence[int], devices: Devices) -> Sequence[int]:
-    """The first layers of ``order``, as few as fit; all of them are known to."""
-    few, enough = 0, len(order)
-    while enough - few > max(1, len(order) // FINEST):
-        middle = (few + enough) // 2
-        if _fits_devices(recompute_layers(partition, order[:middle]), devices):
-            enough = middle
-        else:
-            few = middle
-    return order[:enough]

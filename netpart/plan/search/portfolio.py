@@ -22,7 +22,7 @@ from netpart.plan.partition import partition_by_callable, partition_by_scheme
 from netpart.plan.price.layer_loads import profile_net, work_rates
 from netpart.plan.price.part_prices import CountedPrices, PartPrices
 from netpart.plan.price.predict import predict_memory, predict_step
-from netpart.plan.price.recompute_choice import recompute_least
+from netpart.plan.price.recompute_choice import RecomputeChoice
 from netpart.plan.schemes.placing import Scheme
 from netpart.plan.search.adoption import adopt_faster_proposals
 from netpart.plan.search.planners import ALLOCATORS, CROWD, DATA, ONE, PlannedLayout, Planner
@@ -79,6 +79,7 @@ class Portfolio:
             task, job=self.job, micro_batches=tuple(self.shares), rates=rates or work_rates(counted, task.profile)
         )
         self.needs: dict[PlacementKey, tuple[int, ...]] = {}
+        self.recomputing = RecomputeChoice(task.devices, self.prices)
         self.again: dict[PlacementKey, Partition | None] = {}
         self.layouts: dict[tuple[str, tuple[int, ...], int], PlannedLayout] = {}
         self.floors = WayFloors(task.devices, self.prices)
@@ -288,7 +289,7 @@ class Portfolio:
             return None
         key = placement_key(proposal.partition)
         if key not in self.again:
-            self.again[key] = recompute_least(proposal.partition, self.task.devices, self.prices)
+            self.again[key] = self.recomputing.recompute_least(proposal.partition)
         found = self.again[key]
         if found is None:
             return None

@@ -13,7 +13,7 @@ from netpart.plan.optimal.search_plans import search_plans
 from netpart.plan.price.devices import equal_devices
 from netpart.plan.price.part_prices import CountedPrices
 from netpart.plan.price.predict import predict_memory
-from netpart.plan.price.recompute_choice import recompute_layers, recompute_least
+from netpart.plan.price.recompute_choice import RecomputeChoice, recompute_layers
 from netpart.proto.reader import read_job
 from netpart.resources import zoo_folder
 
@@ -48,5 +48,5 @@ def test_a_search_finds_plans_that_fit_with_recomputed_layers() -> None:
     tight = replace(plain, devices=equal_devices(1, 1e9, least + 1000))
     fitting = search_plans(tight, 1.0).fitting
     assert fitting is not None
-    assert recompute_least(tight.partition(fitting.choices), tight.devices, CountedPrices()) is not None
+    assert RecomputeChoice(tight.devices, CountedPrices()).recompute_least(tight.partition(fitting.choices)) is not None
     assert search_plans(replace(tight, recomputes=False), 1.0).fitting is None

@@ -11,7 +11,7 @@ from netpart.plan.partition import partition_by_scheme
 from netpart.plan.price.devices import Devices, equal_devices
 from netpart.plan.price.part_prices import CountedPrices
 from netpart.plan.price.predict import predict_memory, predict_step
-from netpart.plan.price.recompute_choice import recompute_layers, recompute_least
+from netpart.plan.price.recompute_choice import RecomputeChoice, recompute_layers
 from netpart.plan.price.worker_memory import LinkMemory, forecast_memory
 from netpart.program.kernel_choice import job_kernel_class
 from netpart.proto.reader import read_job
@@ -43,7 +43,7 @@ def test_what_is_recomputed_fits_and_takes_less_than_all(name: str, workers: int
     assert whole.job.neuralnet.recompute
     most, least = max(predict_memory(plain)), max(predict_memory(whole))
     devices = devices_with(least + share * (most - least), workers)
-    found = recompute_least(plain, devices, CountedPrices())
+    found = RecomputeChoice(devices, CountedPrices()).recompute_least(plain)
     assert found is not None
     assert max(predict_memory(found)) <= devices.devices[0].memory
     assert 0 < sum(layers_recomputed(found.job.neuralnet)) < len(plain.job.neuralnet.layer)
@@ -54,7 +54,7 @@ def test_what_is_recomputed_fits_and_takes_less_than_all(name: str, workers: int
 def test_the_workers_take_the_memory_that_is_forecast() -> None:
     plain = cut_net("vit/vit-b16-small", 2, "COLUMN_ROW")
     most, least = max(predict_memory(plain)), max(predict_memory(switched(plain)))
-    found = recompute_least(plain, devices_with((most + least) / 2, 2), CountedPrices())
+    found = RecomputeChoice(devices_with((most + least) / 2, 2), CountedPrices()).recompute_least(plain)
     assert found is not None
     assert max(predict_memory(found)) < most
     ensemble = Ensemble(found, kernels=job_kernel_class(found.job))
@@ -65,5 +65,18 @@ def test_the_workers_take_the_memory_that_is_forecast() -> None:
 def test_what_does_not_fit_with_all_layers_recomputed_is_refused() -> None:
     plain = cut_net("unet/unet2d-small", 1, "DATA")
     devices = devices_with(max(predict_memory(switched(plain))) - 1, 1)
-    assert recompute_least(plain, devices, CountedPrices()) is None
-    assert recompute_least(switched(plain), devices, CountedPrices()) is None
+    assert RecomputeChoice(devices, CountedPrices()).recompute_least(plain) is None
+    assert RecomputeChoice(devices, CountedPrices()).recompute_least(switched(plain)) is None
+
+
+def test_a_search_that_begins_near_the_last_answer_finds_the_same() -> None:
+    plain = cut_net("vit/vit-b16-small", 2, "DATA")
+    most, least = max(predict_memory(plain)), max(predict_memory(switched(plain)))
+    choice = RecomputeChoice(devices_with((most + least) / 2, 2), CountedPrices())
+    first = choice.recompute_least(plain)
+    assert first is not None and choice.near is not None
+    for near in (choice.near, 1, len(plain.job.neuralnet.layer), choice.near + 1):
+        choice.near = near
+        again = choice.recompute_least(plain)
+        assert again is not None
+        assert layers_recomputed(again.job.neuralnet) == layers_recomputed(first.job.neuralnet)
