@@ -74,7 +74,8 @@ def test_a_search_that_begins_near_the_last_answer_finds_the_same() -> None:
     most, least = max(predict_memory(plain)), max(predict_memory(switched(plain)))
     choice = RecomputeChoice(devices_with((most + least) / 2, 2), CountedPrices())
     first = choice.recompute_least(plain)
-    assert first is not None and choice.near is not None
+    assert first is not None
+    assert choice.near is not None
     for near in (choice.near, 1, len(plain.job.neuralnet.layer), choice.near + 1):
         choice.near = near
         again = choice.recompute_least(plain)
