@@ -54,9 +54,9 @@ def test_a_part_is_timed_once() -> None:
 
 def test_without_a_budget_the_nearest_is_taken() -> None:
     first = times()
-    found = first.part_seconds(question(64))
+    found = first.part_seconds(question(512))  # fewer rows take little more than a call that does nothing
     first.budget = 0
-    more = first.part_seconds(question(128))
+    more = first.part_seconds(question(1024))
     assert first.estimated == 3
     assert all(1.2 < b / a < 2.2 for a, b in zip(found, more, strict=True))
 
