@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netpart.api.job_argument import JobOrPath, named_arguments, read_job_argument
+from netpart.api.job_argument import JobOrPath, explained_job, read_job_argument
 from netpart.errors import ConfigError
 from netpart.graph.build import build_net
 from netpart.graph.net import Net
@@ -18,5 +18,5 @@ def build(job: JobOrPath, phase: str = "train") -> Net:
     if phase not in PHASE_VALUES:
         raise ConfigError("phase", "train, val or test", repr(phase), "pass one of them")
     job = read_job_argument(job)
-    with named_arguments(), job.explaining():
+    with explained_job(job):
         return build_net(job.proto, phase, job.folder)

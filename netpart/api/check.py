@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netpart.api.job_argument import JobOrPath, named_arguments, place_job
+from netpart.api.job_argument import JobOrPath, explained_job, place_job
 from netpart.plan.partition import partition_by_scheme
 from netpart.plan.text.plan_table import PlanTable, tabulate_partition
 
@@ -15,5 +15,5 @@ def check(
     Arguments and errors are those of ``partition``.
     """
     job = place_job(job, workers, scheme, override)
-    with named_arguments(), job.explaining():
+    with explained_job(job):
         return tabulate_partition(partition_by_scheme(job.proto, job.worker_count, job.folder, compact=True))

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from os import PathLike
 
-from netpart.api.job_argument import JobOrPath, check_choice, read_job_argument, step_number, worker_number
+from netpart.api.job_argument import (
+    JobOrPath,
+    check_choice,
+    explained_job,
+    read_job_argument,
+    step_number,
+    worker_number,
+)
 from netpart.api.trained_job import find_trained_job
 from netpart.choices import TEST, VALIDATION
 from netpart.launch.evaluate import EvaluatedPhase, evaluate_job
@@ -29,7 +36,7 @@ def evaluate(
     workers = worker_number(workers)
     trained = find_trained_job(read_job_argument(job), checkpoint, launcher, workspace)
     played = EvaluatedPhase(phase, steps, workspace=trained.workspace)
-    with trained.job.explaining():
+    with explained_job(trained.job):
         return evaluate_job(
             trained.job, trained.checkpoint, played, workers=workers, choice=trained.choice, listener=listener
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from netpart.api.job_argument import JobOrPath, named_arguments, place_job
+from netpart.api.job_argument import JobOrPath, explained_job, place_job
 from netpart.plan.partition import partition_by_scheme
 from netpart.plan.text.alternatives import CutAlternative, find_alternatives
 from netpart.plan.text.explain import LayerExplanation, explain_layer
@@ -31,6 +31,6 @@ def explain(
     a layer that the training net does not have.
     """
     job = place_job(job, workers, scheme, override)
-    with named_arguments(), job.explaining():
+    with explained_job(job):
         cut = partition_by_scheme(job.proto, job.worker_count, job.folder)
         return ExplainedLayer(explain_layer(cut, layer), tuple(find_alternatives(cut, layer, job.folder)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os import PathLike
 
-from netpart.api.job_argument import JobOrPath, check_choice, named_arguments, read_job_argument, step_number
+from netpart.api.job_argument import JobOrPath, check_choice, explained_job, read_job_argument, step_number
 from netpart.api.trained_job import find_trained_job
 from netpart.choices import CAM_METHODS
 from netpart.trained.gradcam import SampleExplainer, SampleExplanation
@@ -24,5 +24,5 @@ def gradcam(
     check_choice("method", method, CAM_METHODS)
     read = read_job_argument(job)
     trained = find_trained_job(read, checkpoint, "threads", None)
-    with named_arguments(), read.explaining():
+    with explained_job(read):
         return SampleExplainer(read, trained.checkpoint, layer, method).explain(step_number(sample), target)

@@ -22,7 +22,14 @@ ARGUMENTS = {"--class": "target"}
 
 
 @contextmanager
-def named_arguments() -> Iterator[None]:
+def explained_job(job: Job) -> Iterator[None]:
+    """Errors leave the block with their places in ``job``, and name arguments instead of options."""
+    with _named_arguments(), job.explaining():
+        yield
+
+
+@contextmanager
+def _named_arguments() -> Iterator[None]:
     """Errors about an option of the command line, "--top-k", leave the block as those about an argument, "top_k"."""
     try:
         yield
@@ -60,9 +67,9 @@ def place_job(job: JobOrPath, workers: int | None, scheme: str | None, override:
     workers = None if workers is None else _whole_number("workers", workers)
     read = _read_path(job)
     # with_scheme returns a new JobProto: the caller's job must stay as it was loaded, to be used again.
-    placed = replace(
-        read, proto=with_scheme(read.proto, scheme, override), workers=read.workers if workers is None else workers
-    )
+    with _named_arguments():
+        proto = with_scheme(read.proto, scheme, override)
+    placed = replace(read, proto=proto, workers=read.workers if workers is None else workers)
     for warning in (*uncomputed_warnings(read), *ineffective_warnings(placed.proto)):
         warn(warning, stacklevel=3)
     return placed

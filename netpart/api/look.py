@@ -5,7 +5,7 @@ from __future__ import annotations
 from netpart.api.job_argument import (
     JobOrPath,
     check_choice,
-    named_arguments,
+    explained_job,
     positive_number,
     read_job_argument,
     step_number,
@@ -22,6 +22,6 @@ def look(job: JobOrPath, *, phase: str = "train", rows: int = 8, sample: int = 1
     """
     check_choice("phase", phase, PHASES)
     job = read_job_argument(job)
-    with named_arguments(), job.explaining():
+    with explained_job(job):
         found = look_at_data(job, phase, positive_number("rows", rows), step_number(sample))
         return tuple(look for look, _ in found)

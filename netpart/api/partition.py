@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netpart.api.job_argument import JobOrPath, named_arguments, place_job
+from netpart.api.job_argument import JobOrPath, explained_job, place_job
 from netpart.graph.partition import Partition
 from netpart.plan.partition import partition_by_scheme
 
@@ -18,5 +18,5 @@ def partition(
     not a whole number.
     """
     job = place_job(job, workers, scheme, override)
-    with named_arguments(), job.explaining():
+    with explained_job(job):
         return partition_by_scheme(job.proto, job.worker_count, job.folder)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 
-from netpart.api.job_argument import JobOrPath, check_choice, named_arguments, place_job
+from netpart.api.job_argument import JobOrPath, check_choice, explained_job, place_job
 from netpart.choices import OBJECTIVES, SECONDS
 from netpart.measure.planning_prices import PlanningRequest
 from netpart.measure.propose_plans import propose_plans
@@ -52,7 +52,7 @@ def plan(
         workers=workers, devices=None if devices is None else Path(devices), by=by, partitions=partitions, group=group,
         objective=objective, micro_batches=micro_batches, limit=limit,
     )  # fmt: skip
-    with named_arguments(), job.explaining():
+    with explained_job(job):
         portfolio = propose_plans(job, request, note)
         best = portfolio.find_proposal(take) if take else portfolio.best(objective)
     assert best.partition is not None, "every proposal that can be chosen has a partition"

@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from netpart.api.job_argument import JobOrPath, named_arguments, positive_number, read_job_argument, worker_number
+from netpart.api.job_argument import JobOrPath, explained_job, positive_number, read_job_argument, worker_number
 from netpart.api.trained_job import find_trained_job
 from netpart.launch.report.events import Listener
 from netpart.trained.array_source import Source, open_source
@@ -32,7 +32,7 @@ def predict(
     rows = None if rows is None else positive_number("rows", rows)
     workers = worker_number(workers)
     trained = find_trained_job(read_job_argument(job), checkpoint, launcher, workspace)
-    with named_arguments(), trained.job.explaining(), open_source(trained.job, input) as source:
+    with explained_job(trained.job), open_source(trained.job, input) as source:
         return predict_array(
             trained.job, trained.checkpoint, PredictionRequest(source, layer, rows), probabilities, workers=workers,
             choice=trained.choice, listener=listener, workspace=trained.workspace,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netpart.api.job_argument import JobOrPath, check_choice, named_arguments, place_job, positive_number
+from netpart.api.job_argument import JobOrPath, check_choice, explained_job, place_job, positive_number
 from netpart.choices import LOCAL_LAUNCHERS
 from netpart.measure.profile import ProfiledRun, profile_job
 
@@ -20,5 +20,5 @@ def profile(
     check_choice("launcher", launcher, LOCAL_LAUNCHERS)
     steps = positive_number("steps", steps)
     job = place_job(job, workers, scheme, override)
-    with named_arguments(), job.explaining():
+    with explained_job(job):
         return profile_job(job, steps=steps, launcher=launcher, transport=transport)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from os import PathLike
 from pathlib import Path
 
-from netpart.api.job_argument import JobOrPath, named_arguments, place_job, step_number
+from netpart.api.job_argument import JobOrPath, explained_job, place_job, step_number
 from netpart.launch.report.events import Listener, Summary
 from netpart.launch.run import run_job
 
@@ -27,5 +27,5 @@ def run(
     job = place_job(job, workers, scheme, override)
     if steps is not None:
         job.proto.train_steps = step_number(steps)
-    with named_arguments(), job.explaining():
+    with explained_job(job):
         return run_job(job, launcher=launcher, listener=listener, workspace=folder)

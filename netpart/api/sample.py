@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isfinite
 from os import PathLike
 
-from netpart.api.job_argument import JobOrPath, named_arguments, read_job_argument, step_number
+from netpart.api.job_argument import JobOrPath, explained_job, read_job_argument, step_number
 from netpart.api.trained_job import find_trained_job
 from netpart.errors import ConfigError
 from netpart.trained.sampling import SamplingStyle, TextWriter, find_predictor
@@ -26,7 +26,7 @@ def sample(
     if not (isfinite(temperature) and temperature >= 0):
         raise ConfigError("temperature", "a number of 0 or more", str(temperature), "pass another number")
     read = read_job_argument(job)
-    with named_arguments(), read.explaining():
+    with explained_job(read):
         find_predictor(read.proto)  # a job that cannot generate text is an error before a missing checkpoint is one
         writer = TextWriter(read, find_trained_job(read, checkpoint, "threads", None).checkpoint)
         style = SamplingStyle(temperature, step_number(top_k))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from os import PathLike
 from pathlib import Path
 
-from netpart.api.job_argument import JobOrPath, named_arguments, place_job
+from netpart.api.job_argument import JobOrPath, explained_job, place_job
 from netpart.plan.partition import partition_by_scheme
 from netpart.plan.text.plan_file import check_plan_file, save_plan_file
 from netpart.plan.text.write_plan import write_plan
@@ -23,7 +23,7 @@ def save_plan(
     path = Path(path)
     check_plan_file(path)
     job = place_job(job, workers, scheme, override)
-    with named_arguments(), job.explaining():
+    with explained_job(job):
         cut = partition_by_scheme(job.proto, job.worker_count, job.folder, compact=True)
         text = write_plan(job, cut, f"netpart.save_plan({job.name!r}, {str(path)!r})", path.parent)
     save_plan_file(path, text)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
 
-from netpart.api.job_argument import JobOrPath, check_choice, named_arguments, place_job, positive_number
+from netpart.api.job_argument import JobOrPath, check_choice, explained_job, place_job, positive_number
 from netpart.collectives.network import LinkCost
 from netpart.graph.ready import check_ready
 from netpart.measure.profile import ProfiledRun
@@ -34,7 +34,7 @@ def simulate(
     path = None if devices is None else Path(devices)
     request = SimulationRequest(positive_number("steps", steps), link, tuple(speeds), path, by)
     job = adopt_hosts(place_job(job, workers, scheme, override), path)
-    with named_arguments(), job.explaining():
+    with explained_job(job):
         cut = partition_by_scheme(job.proto, job.worker_count, job.folder, phases=("train",), compact=True)
         check_ready(cut, job_restored_names(job.proto))
         return simulate_job(cut, request, note)

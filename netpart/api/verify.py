@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netpart.api.job_argument import JobOrPath, check_choice, named_arguments, place_job, positive_number
+from netpart.api.job_argument import JobOrPath, check_choice, explained_job, place_job, positive_number
 from netpart.choices import DTYPES
 from netpart.proto.job_pb2 import JobProto
 from netpart.verify.compare import verify_job
@@ -24,5 +24,5 @@ def verify(
     steps = positive_number("steps", steps)
     job = place_job(job, workers, scheme, override)
     job.proto.dtype = getattr(JobProto, dtype.upper())
-    with named_arguments(), job.explaining():
+    with explained_job(job):
         return verify_job(job.proto, job.worker_count, steps, job.folder)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 from netpart.errors import Position
 
-_INSIDE = tuple(str(Path(__file__).parent.parent / room) for room in ("builder", "blocks"))
+_NETPART = str(Path(__file__).parent.parent) + os.sep
 
 
 class CallerPosition(Position):
@@ -19,8 +20,8 @@ class CallerPosition(Position):
 
 
 def caller_position() -> CallerPosition:
-    """The innermost line that is neither of the builder nor of the blocks that come with it."""
+    """The innermost line that is not of netpart."""
     frame = sys._getframe(1)
-    while frame.f_back and frame.f_code.co_filename.startswith(_INSIDE):
+    while frame.f_back and frame.f_code.co_filename.startswith(_NETPART):
         frame = frame.f_back
     return CallerPosition(frame.f_code.co_filename, frame.f_lineno, 1)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-INSTANCE_NAME = "${instance}"
-"""In the name of a layer of a block: the name of the instance, which the name then does not begin with."""
-
 
 class NamedValue(str):
     """The placeholder of a value: a string, which also stands in place of a number, a truth value or a name."""
 
     def __new__(cls, name: str) -> NamedValue:
         return super().__new__(cls, f"${{{name}}}")
+
+
+INSTANCE_NAME = NamedValue("instance")
+"""In the name of a layer of a block: the name of the instance, which the name then does not begin with."""
 
 
 def value_text(value: object) -> str:

@@ -8,7 +8,7 @@ from functools import partial
 from netpart import Net
 from netpart.blocks.dense_blocks import dense_layer, dense_transition
 from netpart.blocks.initialised_layers import he_convolution, initialised_batch_norm
-from tools.zoo.job import TINY, classifier, images, zoo_net
+from tools.zoo.job import SMALL_IMAGES, classifier, images, zoo_net
 
 
 def jobs() -> Iterator[Net]:
@@ -19,7 +19,7 @@ def jobs() -> Iterator[Net]:
     )
     base = densenet(zoo_net("densenet", "densenet121", about, 1000, 0.1), (6, 12, 24, 16), 32, 224, 1000, 256)
     yield base
-    about = f"DenseNet-121 made small, two blocks of two layers, an eighth of the width, {TINY}"
+    about = f"DenseNet-121 made small, two blocks of two layers, an eighth of the width, {SMALL_IMAGES}"
     yield densenet(zoo_net("densenet", "densenet121-small", about, 80, 0.05, base=base), (2, 2), 4, 32, 10, 16)
 
 

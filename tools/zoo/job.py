@@ -1,4 +1,4 @@
-"""What the jobs of the zoo have in common: how they train, what they say of themselves, and a few layers."""
+"""What the jobs of the zoo have in common: how they train, what they say of themselves, their data and classifiers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from netpart.blocks.transformer_blocks import SEQUENCE_CUTS
 
 WIDTH = 117
 """Columns of a comment."""
-TINY = "images of 32 x 32, ten classes. Learns within a minute."
+SMALL_IMAGES = "images of 32 x 32, ten classes. Learns within a minute."
+"""How the comments of small nets of images end."""
 MADE = "Made by tools/make_zoo.py: a change belongs there."
 WHOLE, BATCH, CHANNELS, SPACE = (dict[str, Any](partition_dim=axis) for axis in (-1, 0, 1, 2))
 """Cuts: none, on the batch, on channels (or the first axis of a row), on the first spatial axis (or the second)."""

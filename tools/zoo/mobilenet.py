@@ -7,7 +7,7 @@ from functools import partial
 
 from netpart import Net
 from netpart.blocks.residual_blocks import convolution_relu6, inverted_residual
-from tools.zoo.job import TINY, classifier, images, zoo_net
+from tools.zoo.job import SMALL_IMAGES, classifier, images, zoo_net
 
 Row = tuple[int, int, int, int]
 PUBLISHED: Sequence[Row] = (
@@ -25,7 +25,7 @@ def jobs() -> Iterator[Net]:
     )
     base = mobilenet(zoo_net("mobilenet", "mobilenetv2", about, 1000, 0.05), PUBLISHED, 32, 1280, 224, 1000, 256)
     yield base
-    about = f"MobileNetV2 made small, four blocks, an eighth of the width, {TINY}"
+    about = f"MobileNetV2 made small, four blocks, an eighth of the width, {SMALL_IMAGES}"
     yield mobilenet(zoo_net("mobilenet", "mobilenetv2-small", about, 60, 0.05, base=base), SMALL, 8, 64, 32, 10, 16)
 
 

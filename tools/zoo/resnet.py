@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from netpart import LayerHandle, Net
 from netpart.blocks.initialised_layers import he_convolution, initialised_batch_norm
 from netpart.blocks.residual_blocks import basic_residual, bottleneck_residual, residual_stage
-from tools.zoo.job import TINY, classifier, images, zoo_net
+from tools.zoo.job import SMALL_IMAGES, classifier, images, zoo_net
 
 BLOCKS: dict[str, Callable[..., LayerHandle]] = {"basic": basic_residual, "bottleneck": bottleneck_residual}
 
@@ -26,7 +26,7 @@ def jobs() -> Iterator[Net]:
         net = zoo_net("resnet", f"resnet{depth}", about, 1000, 0.1, base=bases.get(block))
         bases.setdefault(block, net)
         yield resnet(net, block, blocks, 64, 224, 1000, 256)
-        about = f"ResNet-{depth} made small, three stages, an eighth of the width, {TINY}"
+        about = f"ResNet-{depth} made small, three stages, an eighth of the width, {SMALL_IMAGES}"
         net = zoo_net("resnet", f"resnet{depth}-small", about, 60, 0.02, base=bases[block])
         yield resnet(net, block, few, 8, 32, 10, 16)
 

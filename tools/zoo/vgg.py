@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from netpart import LayerHandle, NestedLayers, Net
+from netpart import LayerHandle, NamedValue, NestedLayers, Net
 from netpart.blocks.initialised_layers import HE, Size, he_convolution, initialised_product
-from netpart.builder.named_value import INSTANCE_NAME
-from tools.zoo.job import TINY, classifier, images, zoo_net
+from tools.zoo.job import SMALL_IMAGES, classifier, images, zoo_net
 
 D = (2, 2, 3, 3, 3)
 """Convolutions between two poolings; each group doubles the filters, up to eight times the first."""
@@ -21,7 +20,7 @@ def jobs() -> Iterator[Net]:
     )
     base = vgg(zoo_net("vgg", "vgg16", about, 1000, 0.01), D, 64, 4096, 224, 1000, 64, 0.5)
     yield base
-    about = f"VGG-16 made small, a convolution a group, an eighth of the filters, {TINY}"
+    about = f"VGG-16 made small, a convolution a group, an eighth of the filters, {SMALL_IMAGES}"
     yield vgg(zoo_net("vgg", "vgg16-small", about, 100, 0.01, base=base), (1,) * 5, 8, 128, 32, 10, 16, 0.2)
 
 
@@ -42,4 +41,5 @@ def vgg(
 
 def convolution(net: NestedLayers, x: LayerHandle, filters: Size) -> LayerHandle:
     """A convolution of 3 x 3 and ReLU."""
-    return net.relu(he_convolution(net, f"conv{INSTANCE_NAME}", x, filters, 3, bias=True), name=f"relu{INSTANCE_NAME}")
+    here = NamedValue("instance")
+    return net.relu(he_convolution(net, f"conv{here}", x, filters, 3, bias=True), name=f"relu{here}")

@@ -19,7 +19,7 @@ from netpart.plan.optimal.narrowing import narrow_space
 from netpart.plan.optimal.plan_prices import PricedJob, output_transfers
 from netpart.plan.optimal.plan_space import Assignment, PlanSpace
 from netpart.plan.price.part_prices import CountedPrices
-from netpart.plan.price.predict import predict_memory, predict_step
+from netpart.plan.price.predict import predict_memory
 from netpart.plan.price.recompute_choice import RecomputeChoice
 
 MOST_WORKERS = 16
@@ -138,8 +138,7 @@ class PlanSearch:
         if not self.priced.recomputes:
             return float("inf")
         found = self.recomputing.recompute_least(self.priced.partition(plan.choices))
-        prices = self.recomputing.prices
-        return predict_step(found, self.priced.devices, prices=prices).seconds if found else float("inf")
+        return self.recomputing.step_seconds(found) if found else float("inf")
 
     def _search_rounds(self, memory: float) -> list[FoundPlan]:
         """Solve, price and correct until nothing new is found or the time is up; the plans that were found."""

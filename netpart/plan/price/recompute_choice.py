@@ -70,12 +70,12 @@ class RecomputeChoice:
 
     def _count_faster(self, partition: Partition, order: Sequence[int], found: Partition) -> int:
         """How many of the first layers of ``order`` may be recomputed in a step that takes less than ``found``."""
-        limit = self._seconds(found)
+        limit = self.step_seconds(found)
         counts = range(len(order) + 1)
-        first = bisect_left(counts, limit, key=lambda n: self._seconds(recompute_layers(partition, order[:n])))
+        first = bisect_left(counts, limit, key=lambda n: self.step_seconds(recompute_layers(partition, order[:n])))
         return max(0, first - 1)
 
-    def _seconds(self, partition: Partition) -> float:
+    def step_seconds(self, partition: Partition) -> float:
         """The predicted seconds of a step."""
         return predict_step(partition, self.devices, prices=self.prices).seconds
 
