@@ -22,8 +22,6 @@ LAYERS = [layer.name for layer in netpart.load(FIVE).proto.neuralnet.layer]
         (netpart.plan, {"objective": "joy"}, "objective: expected seconds or profit or makespan, got 'joy'"),
         (netpart.simulate, {"by": "guess"}, "by: expected time or flops, got 'guess'"),
         (netpart.check, {"scheme": "niave"}, "did you mean naive"),
-        (netpart.check, {"scheme": "niave"}, "^scheme: expected a known scheme"),
-        (netpart.draw, {"scheme": "niave"}, "^scheme: expected a known scheme"),
         (netpart.run, {"launcher": "nowhere"}, "^launcher: expected a known launcher"),
         (netpart.simulate, {"speeds": (1, 2, 3)}, "^speeds: expected"),
     ],
