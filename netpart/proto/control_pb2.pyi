@@ -1,5 +1,6 @@
 # mypy: ignore-errors
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
@@ -41,7 +42,7 @@ class HelloProto(_message.Message):
     def __init__(self, rank: _Optional[int] = ..., pid: _Optional[int] = ..., token: _Optional[bytes] = ..., version: _Optional[str] = ...) -> None: ...
 
 class ReadyProto(_message.Message):
-    __slots__ = ("rank", "address", "memory_bytes", "device", "spoken", "threads", "communicator", "host", "core", "seal")
+    __slots__ = ("rank", "address", "memory_bytes", "device", "spoken", "threads", "communicator", "host", "core", "seal", "region_address")
     RANK_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     MEMORY_BYTES_FIELD_NUMBER: _ClassVar[int]
@@ -52,6 +53,7 @@ class ReadyProto(_message.Message):
     HOST_FIELD_NUMBER: _ClassVar[int]
     CORE_FIELD_NUMBER: _ClassVar[int]
     SEAL_FIELD_NUMBER: _ClassVar[int]
+    REGION_ADDRESS_FIELD_NUMBER: _ClassVar[int]
     rank: int
     address: str
     memory_bytes: int
@@ -62,7 +64,8 @@ class ReadyProto(_message.Message):
     host: str
     core: _containers.RepeatedScalarFieldContainer[int]
     seal: str
-    def __init__(self, rank: _Optional[int] = ..., address: _Optional[str] = ..., memory_bytes: _Optional[int] = ..., device: _Optional[str] = ..., spoken: _Optional[_Iterable[_Union[SpokenProto, _Mapping]]] = ..., threads: _Optional[int] = ..., communicator: _Optional[_Iterable[_Union[CommunicatorProto, _Mapping]]] = ..., host: _Optional[str] = ..., core: _Optional[_Iterable[int]] = ..., seal: _Optional[str] = ...) -> None: ...
+    region_address: str
+    def __init__(self, rank: _Optional[int] = ..., address: _Optional[str] = ..., memory_bytes: _Optional[int] = ..., device: _Optional[str] = ..., spoken: _Optional[_Iterable[_Union[SpokenProto, _Mapping]]] = ..., threads: _Optional[int] = ..., communicator: _Optional[_Iterable[_Union[CommunicatorProto, _Mapping]]] = ..., host: _Optional[str] = ..., core: _Optional[_Iterable[int]] = ..., seal: _Optional[str] = ..., region_address: _Optional[str] = ...) -> None: ...
 
 class CommunicatorProto(_message.Message):
     __slots__ = ("rank", "id")
@@ -109,12 +112,14 @@ class LegsProto(_message.Message):
     def __init__(self, number: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class GoProto(_message.Message):
-    __slots__ = ("address", "communicator")
+    __slots__ = ("address", "communicator", "snapshot")
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     COMMUNICATOR_FIELD_NUMBER: _ClassVar[int]
+    SNAPSHOT_FIELD_NUMBER: _ClassVar[int]
     address: _containers.RepeatedCompositeFieldContainer[AddressProto]
     communicator: _containers.RepeatedCompositeFieldContainer[CommunicatorProto]
-    def __init__(self, address: _Optional[_Iterable[_Union[AddressProto, _Mapping]]] = ..., communicator: _Optional[_Iterable[_Union[CommunicatorProto, _Mapping]]] = ...) -> None: ...
+    snapshot: SnapshotDutyProto
+    def __init__(self, address: _Optional[_Iterable[_Union[AddressProto, _Mapping]]] = ..., communicator: _Optional[_Iterable[_Union[CommunicatorProto, _Mapping]]] = ..., snapshot: _Optional[_Union[SnapshotDutyProto, _Mapping]] = ...) -> None: ...
 
 class AddressProto(_message.Message):
     __slots__ = ("rank", "address")
@@ -124,8 +129,132 @@ class AddressProto(_message.Message):
     address: str
     def __init__(self, rank: _Optional[int] = ..., address: _Optional[str] = ...) -> None: ...
 
+class SnapshotDutyProto(_message.Message):
+    __slots__ = ("copied", "taken", "buddy", "buddy_address")
+    COPIED_FIELD_NUMBER: _ClassVar[int]
+    TAKEN_FIELD_NUMBER: _ClassVar[int]
+    BUDDY_FIELD_NUMBER: _ClassVar[int]
+    BUDDY_ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    copied: _containers.RepeatedCompositeFieldContainer[CopiedRegionProto]
+    taken: _containers.RepeatedCompositeFieldContainer[KeptRegionProto]
+    buddy: int
+    buddy_address: str
+    def __init__(self, copied: _Optional[_Iterable[_Union[CopiedRegionProto, _Mapping]]] = ..., taken: _Optional[_Iterable[_Union[KeptRegionProto, _Mapping]]] = ..., buddy: _Optional[int] = ..., buddy_address: _Optional[str] = ...) -> None: ...
+
+class CopiedRegionProto(_message.Message):
+    __slots__ = ("holding", "low", "high", "updater", "sent")
+    HOLDING_FIELD_NUMBER: _ClassVar[int]
+    LOW_FIELD_NUMBER: _ClassVar[int]
+    HIGH_FIELD_NUMBER: _ClassVar[int]
+    UPDATER_FIELD_NUMBER: _ClassVar[int]
+    SENT_FIELD_NUMBER: _ClassVar[int]
+    holding: int
+    low: _containers.RepeatedScalarFieldContainer[int]
+    high: _containers.RepeatedScalarFieldContainer[int]
+    updater: bool
+    sent: bool
+    def __init__(self, holding: _Optional[int] = ..., low: _Optional[_Iterable[int]] = ..., high: _Optional[_Iterable[int]] = ..., updater: bool = ..., sent: bool = ...) -> None: ...
+
+class KeptRegionProto(_message.Message):
+    __slots__ = ("kind", "name", "low", "high", "dtype", "holder")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    LOW_FIELD_NUMBER: _ClassVar[int]
+    HIGH_FIELD_NUMBER: _ClassVar[int]
+    DTYPE_FIELD_NUMBER: _ClassVar[int]
+    HOLDER_FIELD_NUMBER: _ClassVar[int]
+    kind: str
+    name: str
+    low: _containers.RepeatedScalarFieldContainer[int]
+    high: _containers.RepeatedScalarFieldContainer[int]
+    dtype: str
+    holder: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, kind: _Optional[str] = ..., name: _Optional[str] = ..., low: _Optional[_Iterable[int]] = ..., high: _Optional[_Iterable[int]] = ..., dtype: _Optional[str] = ..., holder: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class RegionMapProto(_message.Message):
+    __slots__ = ("team", "step", "address", "region")
+    TEAM_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    REGION_FIELD_NUMBER: _ClassVar[int]
+    team: int
+    step: int
+    address: _containers.RepeatedScalarFieldContainer[str]
+    region: _containers.RepeatedCompositeFieldContainer[KeptRegionProto]
+    def __init__(self, team: _Optional[int] = ..., step: _Optional[int] = ..., address: _Optional[_Iterable[str]] = ..., region: _Optional[_Iterable[_Union[KeptRegionProto, _Mapping]]] = ...) -> None: ...
+
+class SnapshotProto(_message.Message):
+    __slots__ = ("rank", "step", "outcome", "reason")
+    class Outcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        STORED: _ClassVar[SnapshotProto.Outcome]
+        SKIPPED: _ClassVar[SnapshotProto.Outcome]
+        FAILED: _ClassVar[SnapshotProto.Outcome]
+        COMMITTED: _ClassVar[SnapshotProto.Outcome]
+        DROPPED: _ClassVar[SnapshotProto.Outcome]
+    STORED: SnapshotProto.Outcome
+    SKIPPED: SnapshotProto.Outcome
+    FAILED: SnapshotProto.Outcome
+    COMMITTED: SnapshotProto.Outcome
+    DROPPED: SnapshotProto.Outcome
+    RANK_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    rank: int
+    step: int
+    outcome: SnapshotProto.Outcome
+    reason: str
+    def __init__(self, rank: _Optional[int] = ..., step: _Optional[int] = ..., outcome: _Optional[_Union[SnapshotProto.Outcome, str]] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class RegionHeadProto(_message.Message):
+    __slots__ = ("verb", "number", "team", "step", "sender", "bytes", "box", "taken", "reason", "committed")
+    class Verb(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        PUT: _ClassVar[RegionHeadProto.Verb]
+        TAKEN: _ClassVar[RegionHeadProto.Verb]
+        GET: _ClassVar[RegionHeadProto.Verb]
+        GIVEN: _ClassVar[RegionHeadProto.Verb]
+        REFUSED: _ClassVar[RegionHeadProto.Verb]
+    PUT: RegionHeadProto.Verb
+    TAKEN: RegionHeadProto.Verb
+    GET: RegionHeadProto.Verb
+    GIVEN: RegionHeadProto.Verb
+    REFUSED: RegionHeadProto.Verb
+    VERB_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    TEAM_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    SENDER_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    BOX_FIELD_NUMBER: _ClassVar[int]
+    TAKEN_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    COMMITTED_FIELD_NUMBER: _ClassVar[int]
+    verb: RegionHeadProto.Verb
+    number: int
+    team: int
+    step: int
+    sender: int
+    bytes: _containers.RepeatedCompositeFieldContainer[BytesProto]
+    box: _containers.RepeatedCompositeFieldContainer[KeptRegionProto]
+    taken: int
+    reason: str
+    committed: int
+    def __init__(self, verb: _Optional[_Union[RegionHeadProto.Verb, str]] = ..., number: _Optional[int] = ..., team: _Optional[int] = ..., step: _Optional[int] = ..., sender: _Optional[int] = ..., bytes: _Optional[_Iterable[_Union[BytesProto, _Mapping]]] = ..., box: _Optional[_Iterable[_Union[KeptRegionProto, _Mapping]]] = ..., taken: _Optional[int] = ..., reason: _Optional[str] = ..., committed: _Optional[int] = ...) -> None: ...
+
+class BytesProto(_message.Message):
+    __slots__ = ("region", "start", "count")
+    REGION_FIELD_NUMBER: _ClassVar[int]
+    START_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    region: int
+    start: int
+    count: int
+    def __init__(self, region: _Optional[int] = ..., start: _Optional[int] = ..., count: _Optional[int] = ...) -> None: ...
+
 class WelcomeProto(_message.Message):
-    __slots__ = ("plan", "run_id", "folder", "seed", "device", "deadline", "restore", "first_step", "writes", "report_every", "restore_updater", "transport", "workers", "restore_suffix", "trace", "seal", "seal_secret", "seal_generation", "seal_everywhere", "judged", "base_lr")
+    __slots__ = ("plan", "run_id", "folder", "seed", "device", "deadline", "restore", "first_step", "writes", "report_every", "restore_updater", "transport", "workers", "restore_suffix", "trace", "seal", "seal_secret", "seal_generation", "seal_everywhere", "judged", "base_lr", "region_secret", "team", "regions")
     PLAN_FIELD_NUMBER: _ClassVar[int]
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
     FOLDER_FIELD_NUMBER: _ClassVar[int]
@@ -147,6 +276,9 @@ class WelcomeProto(_message.Message):
     SEAL_EVERYWHERE_FIELD_NUMBER: _ClassVar[int]
     JUDGED_FIELD_NUMBER: _ClassVar[int]
     BASE_LR_FIELD_NUMBER: _ClassVar[int]
+    REGION_SECRET_FIELD_NUMBER: _ClassVar[int]
+    TEAM_FIELD_NUMBER: _ClassVar[int]
+    REGIONS_FIELD_NUMBER: _ClassVar[int]
     plan: bytes
     run_id: bytes
     folder: str
@@ -168,7 +300,10 @@ class WelcomeProto(_message.Message):
     seal_everywhere: bool
     judged: _containers.RepeatedScalarFieldContainer[str]
     base_lr: float
-    def __init__(self, plan: _Optional[bytes] = ..., run_id: _Optional[bytes] = ..., folder: _Optional[str] = ..., seed: _Optional[int] = ..., device: _Optional[str] = ..., deadline: _Optional[float] = ..., restore: _Optional[str] = ..., first_step: _Optional[int] = ..., writes: _Optional[_Iterable[int]] = ..., report_every: _Optional[int] = ..., restore_updater: _Optional[str] = ..., transport: _Optional[str] = ..., workers: _Optional[int] = ..., restore_suffix: _Optional[str] = ..., trace: bool = ..., seal: _Optional[str] = ..., seal_secret: _Optional[bytes] = ..., seal_generation: _Optional[int] = ..., seal_everywhere: bool = ..., judged: _Optional[_Iterable[str]] = ..., base_lr: _Optional[float] = ...) -> None: ...
+    region_secret: bytes
+    team: int
+    regions: RegionMapProto
+    def __init__(self, plan: _Optional[bytes] = ..., run_id: _Optional[bytes] = ..., folder: _Optional[str] = ..., seed: _Optional[int] = ..., device: _Optional[str] = ..., deadline: _Optional[float] = ..., restore: _Optional[str] = ..., first_step: _Optional[int] = ..., writes: _Optional[_Iterable[int]] = ..., report_every: _Optional[int] = ..., restore_updater: _Optional[str] = ..., transport: _Optional[str] = ..., workers: _Optional[int] = ..., restore_suffix: _Optional[str] = ..., trace: bool = ..., seal: _Optional[str] = ..., seal_secret: _Optional[bytes] = ..., seal_generation: _Optional[int] = ..., seal_everywhere: bool = ..., judged: _Optional[_Iterable[str]] = ..., base_lr: _Optional[float] = ..., region_secret: _Optional[bytes] = ..., team: _Optional[int] = ..., regions: _Optional[_Union[RegionMapProto, _Mapping]] = ...) -> None: ...
 
 class BeatProto(_message.Message):
     __slots__ = ("rank", "phase", "step", "doing", "refused")
@@ -361,7 +496,7 @@ class FailedProto(_message.Message):
     def __init__(self, rank: _Optional[int] = ..., phase: _Optional[str] = ..., step: _Optional[int] = ..., doing: _Optional[str] = ..., kind: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
 
 class ControlProto(_message.Message):
-    __slots__ = ("hello", "welcome", "ready", "go", "beat", "report", "checkpoint_due", "checkpoint_open", "checkpoint_written", "finished", "failed", "stop", "join", "joined", "region_write", "region_read", "region", "clock", "trace", "updates", "verdict", "halt")
+    __slots__ = ("hello", "welcome", "ready", "go", "beat", "report", "checkpoint_due", "checkpoint_open", "checkpoint_written", "finished", "failed", "stop", "join", "joined", "region_write", "region_read", "region", "clock", "trace", "updates", "verdict", "halt", "snapshot")
     HELLO_FIELD_NUMBER: _ClassVar[int]
     WELCOME_FIELD_NUMBER: _ClassVar[int]
     READY_FIELD_NUMBER: _ClassVar[int]
@@ -384,6 +519,7 @@ class ControlProto(_message.Message):
     UPDATES_FIELD_NUMBER: _ClassVar[int]
     VERDICT_FIELD_NUMBER: _ClassVar[int]
     HALT_FIELD_NUMBER: _ClassVar[int]
+    SNAPSHOT_FIELD_NUMBER: _ClassVar[int]
     hello: HelloProto
     welcome: WelcomeProto
     ready: ReadyProto
@@ -406,4 +542,5 @@ class ControlProto(_message.Message):
     updates: UpdatesProto
     verdict: VerdictProto
     halt: HaltProto
-    def __init__(self, hello: _Optional[_Union[HelloProto, _Mapping]] = ..., welcome: _Optional[_Union[WelcomeProto, _Mapping]] = ..., ready: _Optional[_Union[ReadyProto, _Mapping]] = ..., go: _Optional[_Union[GoProto, _Mapping]] = ..., beat: _Optional[_Union[BeatProto, _Mapping]] = ..., report: _Optional[_Union[ReportProto, _Mapping]] = ..., checkpoint_due: _Optional[_Union[CheckpointProto, _Mapping]] = ..., checkpoint_open: _Optional[_Union[CheckpointProto, _Mapping]] = ..., checkpoint_written: _Optional[_Union[CheckpointProto, _Mapping]] = ..., finished: _Optional[_Union[FinishedProto, _Mapping]] = ..., failed: _Optional[_Union[FailedProto, _Mapping]] = ..., stop: bool = ..., join: _Optional[_Union[JoinProto, _Mapping]] = ..., joined: _Optional[_Union[JoinedProto, _Mapping]] = ..., region_write: _Optional[_Union[RegionProto, _Mapping]] = ..., region_read: _Optional[_Union[RegionProto, _Mapping]] = ..., region: _Optional[_Union[RegionProto, _Mapping]] = ..., clock: _Optional[_Union[ClockProto, _Mapping]] = ..., trace: _Optional[_Union[TraceProto, _Mapping]] = ..., updates: _Optional[_Union[UpdatesProto, _Mapping]] = ..., verdict: _Optional[_Union[VerdictProto, _Mapping]] = ..., halt: _Optional[_Union[HaltProto, _Mapping]] = ...) -> None: ...
+    snapshot: SnapshotProto
+    def __init__(self, hello: _Optional[_Union[HelloProto, _Mapping]] = ..., welcome: _Optional[_Union[WelcomeProto, _Mapping]] = ..., ready: _Optional[_Union[ReadyProto, _Mapping]] = ..., go: _Optional[_Union[GoProto, _Mapping]] = ..., beat: _Optional[_Union[BeatProto, _Mapping]] = ..., report: _Optional[_Union[ReportProto, _Mapping]] = ..., checkpoint_due: _Optional[_Union[CheckpointProto, _Mapping]] = ..., checkpoint_open: _Optional[_Union[CheckpointProto, _Mapping]] = ..., checkpoint_written: _Optional[_Union[CheckpointProto, _Mapping]] = ..., finished: _Optional[_Union[FinishedProto, _Mapping]] = ..., failed: _Optional[_Union[FailedProto, _Mapping]] = ..., stop: bool = ..., join: _Optional[_Union[JoinProto, _Mapping]] = ..., joined: _Optional[_Union[JoinedProto, _Mapping]] = ..., region_write: _Optional[_Union[RegionProto, _Mapping]] = ..., region_read: _Optional[_Union[RegionProto, _Mapping]] = ..., region: _Optional[_Union[RegionProto, _Mapping]] = ..., clock: _Optional[_Union[ClockProto, _Mapping]] = ..., trace: _Optional[_Union[TraceProto, _Mapping]] = ..., updates: _Optional[_Union[UpdatesProto, _Mapping]] = ..., verdict: _Optional[_Union[VerdictProto, _Mapping]] = ..., halt: _Optional[_Union[HaltProto, _Mapping]] = ..., snapshot: _Optional[_Union[SnapshotProto, _Mapping]] = ...) -> None: ...

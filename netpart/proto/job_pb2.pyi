@@ -256,7 +256,7 @@ kBPTT: AlgType
 kUserAlg: AlgType
 
 class JobProto(_message.Message):
-    __slots__ = ("name", "neuralnet", "train_one_batch", "updater", "cluster", "train_steps", "disp_freq", "gpu", "test_freq", "test_steps", "validate_freq", "validate_steps", "checkpoint_freq", "checkpoint_path", "warmup_steps", "debug", "reset_param_version", "num_openblas_threads", "checkpoint_after", "disp_after", "test_after", "validate_after", "resume", "step", "id", "seed", "dtype", "device", "deadline", "bucket_bytes", "collectives", "kernels", "shard_updates", "precision", "checkpoint_keep", "data_cache", "early_stop", "checkpoint_best")
+    __slots__ = ("name", "neuralnet", "train_one_batch", "updater", "cluster", "train_steps", "disp_freq", "gpu", "test_freq", "test_steps", "validate_freq", "validate_steps", "checkpoint_freq", "checkpoint_path", "warmup_steps", "debug", "reset_param_version", "num_openblas_threads", "checkpoint_after", "disp_after", "test_after", "validate_after", "resume", "step", "id", "seed", "dtype", "device", "deadline", "bucket_bytes", "collectives", "kernels", "shard_updates", "precision", "checkpoint_keep", "data_cache", "early_stop", "checkpoint_best", "elastic")
     Extensions: _python_message._ExtensionDict
     class DType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
@@ -310,6 +310,7 @@ class JobProto(_message.Message):
     DATA_CACHE_FIELD_NUMBER: _ClassVar[int]
     EARLY_STOP_FIELD_NUMBER: _ClassVar[int]
     CHECKPOINT_BEST_FIELD_NUMBER: _ClassVar[int]
+    ELASTIC_FIELD_NUMBER: _ClassVar[int]
     name: str
     neuralnet: NetProto
     train_one_batch: AlgProto
@@ -348,7 +349,18 @@ class JobProto(_message.Message):
     data_cache: DataCacheProto
     early_stop: EarlyStopProto
     checkpoint_best: str
-    def __init__(self, name: _Optional[str] = ..., neuralnet: _Optional[_Union[NetProto, _Mapping]] = ..., train_one_batch: _Optional[_Union[AlgProto, _Mapping]] = ..., updater: _Optional[_Union[_updater_pb2.UpdaterProto, _Mapping]] = ..., cluster: _Optional[_Union[ClusterProto, _Mapping]] = ..., train_steps: _Optional[int] = ..., disp_freq: _Optional[int] = ..., gpu: _Optional[_Iterable[int]] = ..., test_freq: _Optional[int] = ..., test_steps: _Optional[int] = ..., validate_freq: _Optional[int] = ..., validate_steps: _Optional[int] = ..., checkpoint_freq: _Optional[int] = ..., checkpoint_path: _Optional[_Iterable[str]] = ..., warmup_steps: _Optional[int] = ..., debug: bool = ..., reset_param_version: bool = ..., num_openblas_threads: _Optional[int] = ..., checkpoint_after: _Optional[int] = ..., disp_after: _Optional[int] = ..., test_after: _Optional[int] = ..., validate_after: _Optional[int] = ..., resume: bool = ..., step: _Optional[int] = ..., id: _Optional[int] = ..., seed: _Optional[int] = ..., dtype: _Optional[_Union[JobProto.DType, str]] = ..., device: _Optional[_Union[JobProto.Device, str]] = ..., deadline: _Optional[float] = ..., bucket_bytes: _Optional[int] = ..., collectives: _Optional[_Union[Collectives.Algorithm, str]] = ..., kernels: _Optional[_Union[KernelSet.Name, str]] = ..., shard_updates: _Optional[_Union[Sharding.Updates, str]] = ..., precision: _Optional[_Union[Products.Precision, str]] = ..., checkpoint_keep: _Optional[int] = ..., data_cache: _Optional[_Union[DataCacheProto, _Mapping]] = ..., early_stop: _Optional[_Union[EarlyStopProto, _Mapping]] = ..., checkpoint_best: _Optional[str] = ...) -> None: ...
+    elastic: ElasticProto
+    def __init__(self, name: _Optional[str] = ..., neuralnet: _Optional[_Union[NetProto, _Mapping]] = ..., train_one_batch: _Optional[_Union[AlgProto, _Mapping]] = ..., updater: _Optional[_Union[_updater_pb2.UpdaterProto, _Mapping]] = ..., cluster: _Optional[_Union[ClusterProto, _Mapping]] = ..., train_steps: _Optional[int] = ..., disp_freq: _Optional[int] = ..., gpu: _Optional[_Iterable[int]] = ..., test_freq: _Optional[int] = ..., test_steps: _Optional[int] = ..., validate_freq: _Optional[int] = ..., validate_steps: _Optional[int] = ..., checkpoint_freq: _Optional[int] = ..., checkpoint_path: _Optional[_Iterable[str]] = ..., warmup_steps: _Optional[int] = ..., debug: bool = ..., reset_param_version: bool = ..., num_openblas_threads: _Optional[int] = ..., checkpoint_after: _Optional[int] = ..., disp_after: _Optional[int] = ..., test_after: _Optional[int] = ..., validate_after: _Optional[int] = ..., resume: bool = ..., step: _Optional[int] = ..., id: _Optional[int] = ..., seed: _Optional[int] = ..., dtype: _Optional[_Union[JobProto.DType, str]] = ..., device: _Optional[_Union[JobProto.Device, str]] = ..., deadline: _Optional[float] = ..., bucket_bytes: _Optional[int] = ..., collectives: _Optional[_Union[Collectives.Algorithm, str]] = ..., kernels: _Optional[_Union[KernelSet.Name, str]] = ..., shard_updates: _Optional[_Union[Sharding.Updates, str]] = ..., precision: _Optional[_Union[Products.Precision, str]] = ..., checkpoint_keep: _Optional[int] = ..., data_cache: _Optional[_Union[DataCacheProto, _Mapping]] = ..., early_stop: _Optional[_Union[EarlyStopProto, _Mapping]] = ..., checkpoint_best: _Optional[str] = ..., elastic: _Optional[_Union[ElasticProto, _Mapping]] = ...) -> None: ...
+
+class ElasticProto(_message.Message):
+    __slots__ = ("min_workers", "max_workers", "snapshot_freq")
+    MIN_WORKERS_FIELD_NUMBER: _ClassVar[int]
+    MAX_WORKERS_FIELD_NUMBER: _ClassVar[int]
+    SNAPSHOT_FREQ_FIELD_NUMBER: _ClassVar[int]
+    min_workers: int
+    max_workers: int
+    snapshot_freq: int
+    def __init__(self, min_workers: _Optional[int] = ..., max_workers: _Optional[int] = ..., snapshot_freq: _Optional[int] = ...) -> None: ...
 
 class DataCacheProto(_message.Message):
     __slots__ = ("mib", "folder", "deadline")
