@@ -1,0 +1,3 @@
+"""Snapshots of an elastic run: copies of regions in the memory of two workers, and how they are sent and read."""
+
+__all__ = []

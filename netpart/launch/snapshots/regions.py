@@ -1,0 +1,55 @@
+"""Names of what snapshots hold: a region of a tensor of a checkpoint, and the snapshot that it is of."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from netpart.proto.control_pb2 import KeptRegionProto
+from netpart.spec import Region, size
+
+PARAMETERS, UPDATER = KINDS = "parameters", "updater"
+"""The file of a checkpoint in which a tensor would be."""
+NUMBERS = ("float32", "float64")
+"""Element types of regions."""
+
+
+class Generation(NamedTuple):
+    """A snapshot: the number of the team that took it, and the steps that were done. Later ones compare greater."""
+
+    team: int
+    step: int
+
+
+class RegionName(NamedTuple):
+    """A region of a tensor: its file (one of KINDS), the name of the tensor there, the region in whole coordinates."""
+
+    kind: str
+    name: str
+    box: Region
+    dtype: str
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the region."""
+        return size(self.box) * np.dtype(self.dtype).itemsize
+
+
+def encode_region(name: RegionName, proto: Any = None) -> KeptRegionProto:
+    """``name`` as a message, written to ``proto`` if given."""
+    proto = KeptRegionProto() if proto is None else proto
+    proto.kind, proto.name, proto.dtype = name.kind, name.name, name.dtype
+    proto.low.extend(lo for lo, _ in name.box)
+    proto.high.extend(hi for _, hi in name.box)
+    return proto
+
+
+def decode_region(proto: KeptRegionProto) -> RegionName:
+    """The inverse of ``encode_region``, for a message of anyone. Raises ValueError for a region that cannot be."""
+    box = tuple(zip(proto.low, proto.high, strict=True))
+    if proto.kind not in KINDS or proto.dtype not in NUMBERS:
+        raise ValueError(f"expected regions of {KINDS} with elements of {NUMBERS}, got {proto.kind!r} {proto.dtype!r}")
+    if any(not 0 <= lo < hi for lo, hi in box):
+        raise ValueError(f"expected a region that is not empty, got {box}")
+    return RegionName(proto.kind, proto.name, box, proto.dtype)

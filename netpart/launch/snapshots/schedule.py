@@ -1,0 +1,89 @@
+"""SnapshotSchedule: when a worker takes a snapshot, and what it tells the coordinator of it.
+
+    worker                     coordinator
+    STORED(step)    ──────▶                       its regions are copied, and its buddy has those that it sent
+                    ◀──────    COMMITTED(step)    once all workers have said so; older snapshots are dropped
+    SKIPPED(step)   ──────▶                       the last one was still under way
+    FAILED(step)    ──────▶                       the buddy did not confirm in time
+                    ◀──────    DROPPED(step)      to all: nobody waits for it
+
+One snapshot is under way at a time, so that two generations are enough. A step that a worker skips is dropped by all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from netpart.launch.snapshots.copying import RegionSources
+from netpart.launch.snapshots.duties import SnapshotDuty
+from netpart.launch.snapshots.regions import Generation
+from netpart.launch.snapshots.service import RegionService
+from netpart.proto.control_pb2 import ControlProto, SnapshotProto
+from netpart.worker.player import Player
+
+Send = Callable[[ControlProto], None]
+
+
+class SnapshotSchedule:
+    """Snapshots of ``player``, worker ``rank`` of ``team``, every ``freq`` steps and before the first one.
+
+    The first one gives the regions of a run that was cut anew their two copies again. ``send`` tells the coordinator.
+    ``skipped`` counts the snapshots that were due while another was under way.
+    """
+
+    def __init__(
+        self, player: Player, service: RegionService, duty: SnapshotDuty, team: int, rank: int, freq: int, send: Send
+    ) -> None:
+        self.service, self.store, self.duty = service, service.store, duty
+        self.team, self.rank, self.freq, self.send = team, rank, freq, send
+        self.sources = RegionSources(player, duty)
+        self.under_way: Generation | None = None
+        self.taken = self.skipped = 0
+        self._newest = -1
+        self.store.prepare(self.sources.kept())
+        service.enter(team, duty.taken)
+        self._sent = self.sources.sent()
+
+    def look(self, step: int) -> None:
+        """At the boundary before ``step``: tell what the buddy has confirmed, and take the snapshot if it is due."""
+        self.tell_sent()
+        if step % self.freq == 0 or self._newest < 0:
+            self.take(step)
+
+    def take(self, step: int) -> None:
+        """Take the snapshot of ``step`` now; skip it if another is under way. One of the same step is taken once."""
+        if step <= self._newest:
+            return
+        self._newest = step
+        if self.under_way is not None:
+            self.skipped += 1
+            self._tell(step, SnapshotProto.SKIPPED)
+            return
+        self.taken += 1
+        self.under_way = generation = Generation(self.team, step)
+        self.store.begin(generation)
+        self.sources.copy_to(self.store, generation)
+        if self._sent:
+            self.service.send(self.duty.buddy_address, generation, self._sent, self.rank)
+        else:
+            self._tell(step, SnapshotProto.STORED)
+
+    def tell_sent(self) -> None:
+        """Tell the coordinator which snapshots have reached the buddy, or will not."""
+        while (sent := self.service.sent()) is not None:
+            failed = SnapshotProto.FAILED if sent.failed else SnapshotProto.STORED
+            self._tell(sent.generation.step, failed, sent.failed)
+
+    def heed(self, decision: SnapshotProto) -> None:
+        """Follow the coordinator's decision about a snapshot. It may come at any moment."""
+        generation = Generation(self.team, decision.step)
+        if decision.outcome == SnapshotProto.COMMITTED:
+            self.store.commit(generation)
+        elif decision.outcome == SnapshotProto.DROPPED:
+            self.store.drop(generation)
+        if self.under_way == generation:
+            self.under_way = None
+
+    def _tell(self, step: int, outcome: SnapshotProto.Outcome, reason: str = "") -> None:
+        told = SnapshotProto(rank=self.rank, step=step, outcome=outcome, reason=reason)
+        self.send(ControlProto(snapshot=told))
