@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
 
 from numpy.typing import NDArray
 
@@ -19,3 +20,10 @@ class RegionReader(Protocol):
     """A checkpoint that is being read; see ``Checkpoint``."""
 
     def read_region(self, name: str, box: Region, out: NDArray[Any], shape: Shape | None = None) -> None: ...
+
+
+@runtime_checkable
+class BatchReader(Protocol):
+    """A RegionReader for which one call for many regions is faster: (name of a tensor, region, array to fill)."""
+
+    def read_regions(self, wanted: Sequence[tuple[str, Region, NDArray[Any]]]) -> None: ...

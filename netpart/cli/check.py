@@ -7,9 +7,12 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from netpart.choices import LOCAL
+
 if TYPE_CHECKING:
     from netpart.errors import JobError
     from netpart.graph.partition import Partition
+    from netpart.launch.snapshots.forecast import SnapshotMemory
     from netpart.measure.epoch_size import EpochSize
     from netpart.plan.price.group_traffic import GroupTraffic
     from netpart.plan.text import plan_table as plan
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 
 HELP = "show each layer's shape, cut, parameters, FLOPs, bytes moved and memory, or the errors of the job"
 LAYERS = ("layer", "type", "shape", "cut", "workers", ">parameters", ">FLOPs", ">moved", ">memory")
+SNAPSHOTS = (">worker", ">copies", ">takes", ">sends", ">memory")
 WORKERS = (">worker", ">parts", ">parameters", ">FLOPs", ">share", ">sends", ">memory")
 
 FOOTNOTE = """FLOPs and bytes are those of one training step. A worker's memory holds values, gradients, parameters,
@@ -28,9 +32,11 @@ the sum of its layers. It is that of one host: sealed links to others take more,
 def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the verb and its options."""
     from netpart.cli.common import add_job_options
+    from netpart.cli.elastic_options import add_elastic_options
 
     parser: argparse.ArgumentParser = subparsers.add_parser("check", help=HELP, description=HELP)
     add_job_options(parser)
+    add_elastic_options(parser)
     parser.add_argument("--json", action="store_true", help="print everything as JSON, in bytes and FLOPs")
     return parser
 
@@ -42,6 +48,7 @@ def run_verb(args: argparse.Namespace) -> int:
     steps.
     """
     from netpart.cli.common import load_job
+    from netpart.cli.elastic_options import set_elastic
     from netpart.cli.progress_line import show_progress
     from netpart.cli.table import print_epoch_table
     from netpart.graph.partition import pause_gc
@@ -55,6 +62,7 @@ def run_verb(args: argparse.Namespace) -> int:
 
     # Without warnings on stderr: they are collected below, since --json prints them as part of its object.
     job = load_job(args, provide=False, warn=False)
+    set_elastic(job.proto, args)
     with show_progress("cutting the net"), pause_gc():
         cut = partition_by_scheme(job.proto, job.worker_count, job.folder, compact=True)
         failures, absent = _find_failures(job, cut)
@@ -68,10 +76,12 @@ def run_verb(args: argparse.Namespace) -> int:
         errors = [error.line() for error in failures]
         groups = predict_group_traffic(add_job_servers(cut))
         epochs = tabulate_epochs(cut, [*failures, *absent])
+        snapshots = _forecast_snapshots(cut)
     if args.json:
-        _print_check_json(table, epochs, warnings, errors, groups)
+        _print_check_json(table, epochs, warnings, errors, groups, snapshots)
     else:
         _print_check_tables(table)
+        _print_snapshots(snapshots)
         print_epoch_table(epochs)
         _print_messages("groups", [f"{groups}"] if groups else [])
         _print_messages("warning", warnings)
@@ -98,6 +108,30 @@ def _find_failures(job: Job, cut: Partition) -> tuple[list[JobError], list[JobEr
     return [e for e in once if not isinstance(e, MissingData)], [e for e in once if isinstance(e, MissingData)]
 
 
+def _forecast_snapshots(cut: Partition) -> list[SnapshotMemory]:
+    """The memory of the snapshots of an elastic run, with all workers on one host; [] for other runs."""
+    if not cut.job.HasField("elastic"):
+        return []
+    from netpart.launch.control.elastic_choice import refuse_inelastic
+    from netpart.launch.coordinator.checkpoint_book import assign_checkpoint_writes
+    from netpart.launch.snapshots.duties import assign_duties
+    from netpart.launch.snapshots.forecast import forecast_snapshots
+
+    refuse_inelastic(cut.job, cut.workers, LOCAL)
+    return forecast_snapshots(cut, assign_duties(cut, assign_checkpoint_writes(cut), [""] * cut.workers))
+
+
+def _print_snapshots(snapshots: Sequence[SnapshotMemory]) -> None:
+    """Print what snapshots take on each worker."""
+    from netpart.cli.table import TextTable
+    from netpart.units import bytes_text
+
+    if snapshots:
+        print("\nSnapshots; a worker keeps two of them, in addition to the memory above:\n")
+        cells = [(r.worker, *map(bytes_text, (r.copied, r.taken, r.sent, r.memory))) for r in snapshots]
+        TextTable(SNAPSHOTS, [tuple(map(str, row)) for row in cells]).print()
+
+
 def _missing_data_warning(error: JobError) -> str:
     """The warning for a missing data file: planning does not need it, training does."""
     return f"{error.line()}; `netpart run` needs it"
@@ -112,13 +146,14 @@ def _failures_exit_code(failures: Sequence[Exception]) -> int:
 
 def _print_check_json(
     table: plan.PlanTable, epochs: Sequence[EpochSize], warnings: list[str], errors: list[str],
-    groups: GroupTraffic | None,
+    groups: GroupTraffic | None, snapshots: list[SnapshotMemory],
 ) -> None:  # fmt: skip
-    """Print the tables, the warnings, the errors and the traffic between groups as one JSON object."""
+    """Print the tables, the warnings, the errors, the traffic between groups and snapshots as one JSON object."""
     from dataclasses import asdict
 
     found = {**asdict(table), "inputs": [asdict(epoch) for epoch in epochs], "warnings": warnings, "errors": errors}
     found |= {"groups": asdict(groups)} if groups else {}
+    found |= {"snapshots": [asdict(row) for row in snapshots]} if snapshots else {}
     print(json.dumps(found, indent=2, ensure_ascii=False))
 
 

@@ -22,6 +22,7 @@ HELP = "train a job on its workers; test, validate and save checkpoints at the s
 def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the verb and its options."""
     from netpart.cli.common import add_job_options, parse_count
+    from netpart.cli.elastic_options import add_elastic_options
     from netpart.cli.launch_options import add_launch_options
 
     parser: argparse.ArgumentParser = subparsers.add_parser("run", help=HELP, description=HELP)
@@ -30,6 +31,7 @@ def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
         "--steps", type=parse_count, metavar="S", help="number of training steps (default: the job's train_steps)"
     )
     add_launch_options(parser)
+    add_elastic_options(parser)
     _add_result_options(parser)
     return parser
 
@@ -110,9 +112,11 @@ def prepare_summary_file(path: Path) -> None:
 
 def _apply_run_options(job: Job, args: argparse.Namespace) -> None:
     """Set the fields of ``job`` that the options of the run replace."""
+    from netpart.cli.elastic_options import set_elastic
     from netpart.cli.launch_options import apply_launch_options
 
     apply_launch_options(job, args)
+    set_elastic(job.proto, args)
     if args.steps is not None:
         job.proto.train_steps = args.steps
     if args.resume:

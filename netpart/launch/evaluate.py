@@ -100,6 +100,7 @@ def _evaluation_job(job: JobProto, played: EvaluatedPhase, step: int) -> JobProt
     copy.train_steps = step
     copy.resume = False
     copy.ClearField("early_stop")
+    copy.ClearField("elastic")
     copy.ClearField("checkpoint_best")
     if played.batches is not None:
         setattr(copy, STEP_FIELDS[played.phase], played.batches)

@@ -20,6 +20,7 @@ from netpart.graph.partition import Partition
 from netpart.graph.ready import check_training_run
 from netpart.graph.server_pieces import add_job_servers
 from netpart.launch.control.cores import oversubscription_warning, requested_threads
+from netpart.launch.control.elastic_choice import refuse_inelastic
 from netpart.launch.control.framing import refuse_garbled
 from netpart.launch.control.nccl_choice import settle_collectives
 from netpart.launch.control.placement import PLACEMENT, ClusterPlacement
@@ -81,6 +82,7 @@ def run_job(
     choice = LaunchChoice(launcher, transport, meeting, hosts, tuple(listeners), seal, placement)
     count = job.worker_count if workers is None else workers
     choice.check(cluster_of(job.proto, count).size)
+    refuse_inelastic(job.proto, count, launcher)
     cut = add_job_servers(partition_by_scheme(job.proto, count, job.folder))
     options = make_run_options(job, workspace)
     check_training_run(cut, restored_names(options.restore))

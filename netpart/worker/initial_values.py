@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from netpart.checkpoint.regions import RegionReader
+from netpart.checkpoint.regions import BatchReader, RegionReader
 from netpart.checkpoint.safetensors_file import Checkpoint, open_checkpoint
 from netpart.checkpoint.steps import updater_file
 from netpart.errors import DataError
@@ -120,8 +120,10 @@ def fill_from_checkpoint(player: Player, file: RegionReader, targets: dict[str, 
     """Read every holding of ``player`` from a checkpoint; on the CPU directly into its array, without a second copy.
 
     ``targets`` maps a suffix of tensor names in the checkpoint to a function that finds the array to fill, of a whole
-    holding or of its home.
+    holding or of its home. A file that reads many regions at once gets all of them in one call.
     """
+    if isinstance(file, BatchReader):
+        return _fill_in_one_call(player, file, targets)
     for h, holding in enumerate(player.program.holdings):
         for suffix, find in targets.items():
             target = find(h)
@@ -130,3 +132,18 @@ def fill_from_checkpoint(player: Player, file: RegionReader, targets: dict[str, 
             file.read_region(holding.parameter.name + suffix, box, values, holding.parameter.spec.shape)
             if values is not target:
                 target[...] = player.xp.asarray(values)
+
+
+def _fill_in_one_call(player: Player, file: BatchReader, targets: dict[str, ArrayOf]) -> None:
+    """``fill_from_checkpoint`` from a file that reads many regions at once; on a GPU by way of the host."""
+    wanted, copies = [], []
+    for h, holding in enumerate(player.program.holdings):
+        for suffix, find in targets.items():
+            target = find(h)
+            box = holding.box if target.shape == extent(holding.box) else holding.home
+            values = target if player.xp is np else np.empty(target.shape, target.dtype)
+            wanted.append((holding.parameter.name + suffix, box, values))
+            copies += [] if values is target else [(target, values)]
+    file.read_regions(wanted)
+    for target, values in copies:
+        target[...] = player.xp.asarray(values)

@@ -5,6 +5,7 @@ __all__ = [
     "communication_codec",
     "cores",
     "due_steps",
+    "elastic_choice",
     "framing",
     "nccl_choice",
     "placement",

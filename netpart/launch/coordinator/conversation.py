@@ -29,13 +29,16 @@ from netpart.launch.coordinator.metric_book import MetricBook
 from netpart.launch.coordinator.oversubscribed_hosts import find_oversubscribed_hosts
 from netpart.launch.coordinator.refusal_book import RefusalBook
 from netpart.launch.coordinator.result_book import ResultBook
+from netpart.launch.coordinator.snapshot_book import SnapshotBook
 from netpart.launch.coordinator.verdict_book import VerdictBook
 from netpart.launch.coordinator.watchdog import MemberRecord
 from netpart.launch.report.events import Hearer, Measured, Noticed, Saved, Started, Updated
+from netpart.launch.snapshots.duties import assign_duties, encode_duty
 from netpart.program.messages.communication import server_group_phase
 from netpart.program.messages.deadlock_check import check_deadlocks
 from netpart.proto.control_pb2 import ClockProto, ControlProto, RegionProto
 from netpart.proto.job_pb2 import Collectives
+from netpart.transport.seal_keys import SECRET_BYTES
 from netpart.updaters import AVERAGE
 from netpart.worker.server_player import AppliedUpdate
 
@@ -102,6 +105,8 @@ class Conversation:
         self.started = self.moved = monotonic()
         self.run_id = secrets.token_bytes(8)
         self.secret = options.seal.draw_secret(self.run_id)
+        self.region_secret = secrets.token_bytes(SECRET_BYTES) if trains and partition.job.HasField("elastic") else b""
+        self.snapshots = SnapshotBook(len(members))
         self.refusals = RefusalBook(self.cluster, lambda text: listener(Noticed(text)))
 
     def hear(self, member: MemberRecord, kind: str, said: Any) -> None:
@@ -141,6 +146,7 @@ class Conversation:
         w.workers = len(self.members)
         w.trace = options.trace
         w.judged.extend(self.verdicts.phases)
+        w.region_secret = self.region_secret
         if self.verdicts.base_lr is not None:
             w.base_lr = self.verdicts.base_lr
         self.send(member, message)
@@ -155,6 +161,7 @@ class Conversation:
             member.communications = decode_communications(ready.spoken)
             member.threads = ready.threads
         member.host = ready.host
+        member.regions = ready.region_address
         member.cores = frozenset(ready.core)
         member.communicators = list(ready.communicator)
         # Only the last worker to become ready gets past this line: the check and ``go`` need the data of all.
@@ -168,8 +175,7 @@ class Conversation:
             go.go.address.add(rank=m.rank, address=m.address)
             go.go.communicator.extend(m.communicators)
         self.started = self.metrics.last = monotonic()
-        for m in self.members:
-            self.send(m, go)
+        self.send_go(go)
         self.listener(
             Started(
                 self.partition.graph.net.name, len(self.members), self.partition.job.train_steps,
@@ -181,6 +187,26 @@ class Conversation:
                 describe_sealing(self.secret, [m.address or "" for m in self.members], [m.host for m in self.members]),
             )
         )  # fmt: skip
+
+    def send_go(self, go: ControlProto) -> None:
+        """Send ``go`` to each worker, in an elastic run with what it does at snapshots."""
+        duties = []
+        if self.region_secret:
+            hosts = [m.host for m in self.members]
+            duties = assign_duties(self.partition, assign_checkpoint_writes(self.partition), hosts)
+        for m in self.members:
+            if duties:
+                duty = duties[m.rank]
+                duty.buddy_address = self.members[duty.buddy].regions if duty.buddy >= 0 else ""
+                go.go.snapshot.CopyFrom(encode_duty(duty))
+            self.send(m, go)
+
+    def on_snapshot(self, member: MemberRecord, said: Any) -> None:
+        with refuse_garbled("snapshot"):
+            decision = self.snapshots.hear(said)
+        if decision is not None:
+            for m in self.members:
+                self.send(m, ControlProto(snapshot=decision))
 
     def check_for_deadlock(self) -> None:
         """Check before the first step that what the workers of each group, and the servers, have compiled cannot

@@ -39,6 +39,7 @@ class MemberRecord:
     device: str = ""
     threads: int = 0
     host: str = ""
+    regions: str = ""
     cores: frozenset[int] = frozenset()
     communications: Phases = field(default_factory=dict)
     communicators: list[Any] = field(default_factory=list)

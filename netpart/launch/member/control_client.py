@@ -37,13 +37,15 @@ from netpart.launch.control.framing import FRAME_BYTES, REFUSAL, pack_message, p
 from netpart.launch.control.seats import HEART, VOICE, socket_identity
 from netpart.launch.control.secure_link import LinkMonitor, secure_client
 from netpart.launch.control.token import RunToken
-from netpart.proto.control_pb2 import ControlProto, HaltProto, RefusedProto
+from netpart.proto.control_pb2 import ControlProto, HaltProto, RefusedProto, SnapshotProto
 from netpart.transport.sockets import connect_socket, limited_socket
 from netpart.transport.transport import RefusedFrames
 
 BEAT_SECONDS = 0.25
 VERDICT = "verdict"
 """A kind of message that may arrive before the worker waits for it."""
+SNAPSHOT = "snapshot"
+"""A kind of message that may arrive at any moment, and needs no answer."""
 HALT = "halt"
 """A kind of message that may arrive at any moment, and is answered at once."""
 
@@ -70,7 +72,7 @@ class ControlClient:
 
     ``ticket`` proves that this is worker ``rank``. Over tcp the heartbeat thread calls ``lost`` when the link is lost.
     No message that the worker could wait for arrives after that. ``heed_halt`` is called with each message that the run
-    is to end at a step.
+    is to end at a step, ``heed_snapshot`` with each decision about a snapshot.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class ControlClient:
         self.lost = lost
         self.status = WorkerStatus()
         self.heed_halt: Callable[[HaltProto], None] = lambda halt: None
+        self.heed_snapshot: Callable[[SnapshotProto], None] = lambda decision: None
         self._socket, self._link = self._connect(VOICE)
         self._verdicts: deque[ControlProto] = deque()
         self._ended = threading.Event()
@@ -131,6 +134,8 @@ class ControlClient:
             raise StopRequested(f"worker {self.rank}: stopped by the coordinator")
         if kind == HALT:
             self.heed_halt(message.halt)
+        elif kind == SNAPSHOT:
+            self.heed_snapshot(message.snapshot)
         elif kind == VERDICT != wanted:
             self._verdicts.append(message)
         elif kind != wanted:

@@ -31,6 +31,7 @@ from netpart.worker.player import Player
 
 if TYPE_CHECKING:
     from netpart.launch.member.average_schedule import AverageSchedule
+    from netpart.launch.snapshots.schedule import SnapshotSchedule
     from netpart.proto.job_pb2 import JobProto
     from netpart.transport.transport import Transport
     from netpart.worker.server_player import AppliedUpdate
@@ -55,6 +56,7 @@ class WorkerLoop:
         self.job = job
         self.welcome = welcome
         self.averages = averages
+        self.snapshots: SnapshotSchedule | None = None
         self.cluster = cluster or Cluster(player.program.workers)
         self.patience = DeadlineWaiter(transport, control, self.cluster, welcome.deadline)
         self.share = CheckpointShare(player, control, welcome, files)
@@ -78,6 +80,7 @@ class WorkerLoop:
             # expect at the same point between two training steps.
             self.equalise_if(step, step in met)
             halted = self.halting.ends_before(step)
+            self.snapshot_if(step, not halted)
             if halted or self.evaluate_due(step):
                 self.end = step
                 self.report_rest(step)
@@ -164,6 +167,12 @@ class WorkerLoop:
         """Write a checkpoint, if this worker keeps and trains parameters, and has not just read them from that one."""
         if now and self.trains and self.control.rank in self.cluster.checkpoint_ranks and not self.just_restored(step):
             self.share.save(step)
+
+    def snapshot_if(self, step: int, now: bool) -> None:
+        """Take the snapshot of ``step`` in an elastic run if it is due: before the events of this step, as a run that
+        goes back to it repeats them."""
+        if now and self.snapshots is not None:
+            self.snapshots.look(step)
 
     def equalise_if(self, step: int, now: bool) -> None:
         """Make the parameters of all groups equal, if each group has its own."""

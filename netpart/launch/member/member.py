@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 import zmq
@@ -22,6 +22,9 @@ from netpart.launch.member.prepare import prepare_loop
 from netpart.proto.control_pb2 import ControlProto, WelcomeProto
 from netpart.shortage import find_shortage
 from netpart.transport.transport import Transport
+
+if TYPE_CHECKING:
+    from netpart.launch.member.elastic_member import ElasticMember
 
 Connect = Callable[[WelcomeProto], Transport]
 """Makes this worker's transport, before any message is expected on it."""
@@ -82,8 +85,10 @@ def _prepare_and_play(
     communicators = Communicators(control.rank)
     folder = away.folder if away and away.folder else Path(welcome.folder)
     files = RemoteFiles(control) if away else LOCAL
+    elastic = None
     try:
-        loop = prepare_loop(welcome, transport, communicators, control, listen, log, folder, files)
+        elastic = _elastic_member(welcome, listen)
+        loop = prepare_loop(welcome, transport, communicators, control, listen, log, folder, files, elastic)
         with np.errstate(all="ignore"):  # nan and infinity show in the metrics, which end the run
             _play_job(loop)
         _tell_finish(control, loop)
@@ -100,6 +105,17 @@ def _prepare_and_play(
     finally:
         # Nothing but this abort ends work on the GPU that waits for a rank that is gone.
         communicators.close()
+        if elastic is not None:
+            elastic.close()
+
+
+def _elastic_member(welcome: WelcomeProto, listen: str) -> ElasticMember | None:
+    """The region service of a worker of an elastic run, None for other runs."""
+    if not welcome.region_secret:
+        return None
+    from netpart.launch.member.elastic_member import ElasticMember
+
+    return ElasticMember(welcome, listen)
 
 
 def _play_job(loop: WorkerLoop) -> None:

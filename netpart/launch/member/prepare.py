@@ -21,6 +21,7 @@ from netpart.units import bytes_text
 
 if TYPE_CHECKING:
     from netpart.graph.partition import Partition
+    from netpart.launch.member.elastic_member import ElasticMember
     from netpart.program.program import WorkerProgram
     from netpart.worker.gpu.communicators import Communicators
     from netpart.worker.player import Player
@@ -28,12 +29,12 @@ if TYPE_CHECKING:
 
 def prepare_loop(
     welcome: WelcomeProto, transport: Transport, communicators: Communicators, control: ControlClient, listen: str,
-    log: TextIO, folder: Path, files: CheckpointFiles,
+    log: TextIO, folder: Path, files: CheckpointFiles, elastic: ElasticMember | None = None,
 ) -> WorkerLoop:  # fmt: skip
     """Compile and bind this worker's Programs, then connect to the other workers.
 
-    Relative data paths start in ``folder``; ``files`` opens checkpoints. The other arguments are those of
-    ``member.run_member``.
+    Relative data paths start in ``folder``; ``files`` opens checkpoints; ``elastic`` belongs to an elastic
+    run. The other arguments are those of ``member.run_member``.
     """
     from netpart.graph.partition_codec import decode_partition
     from netpart.kernels.device import array_module
@@ -56,6 +57,7 @@ def prepare_loop(
     applied = rule if serving or not cluster.servers else None
     player = Player(program, transport, xp, applied, welcome.seed, communicators=communicators)
     control.status.doing = lambda: player.doing
+    files = elastic.files(welcome, control, files) if elastic else files
     loop = _make_loop(player, transport, control, partition, welcome, files)
     # Parameters are read or initialised before ``ready`` is sent: a damaged checkpoint then ends the run before step 0.
     loop.share.begin()
@@ -71,7 +73,11 @@ def prepare_loop(
     ready.spoken.extend(encode_communications(list_communications(program)))
     # Each NCCL id is made by one member and distributed by the coordinator, in ``go``.
     ready.communicator.extend(CommunicatorProto(rank=ranks, id=name) for ranks, name in communicators.begin().items())
-    _await_peers(control, transport, communicators, ready, welcome.deadline)
+    ready.region_address = elastic.address if elastic else ""
+    go = _await_peers(control, transport, communicators, ready, welcome.deadline)
+    if elastic and go.HasField("snapshot"):
+        freq = partition.job.elastic.snapshot_freq
+        loop.snapshots = elastic.schedule(player, control, welcome, go.snapshot, freq)
     for ranks in communicators.found:
         print(f"worker {rank}: NCCL among workers {', '.join(map(str, ranks))}", file=log, flush=True)
     return loop
@@ -128,7 +134,7 @@ def _make_loop(
 
 def _await_peers(
     control: ControlClient, transport: Transport, communicators: Communicators, ready: ReadyProto, deadline: float
-) -> None:  # fmt: skip
+) -> GoProto:  # fmt: skip
     """Report to the coordinator where this worker listens and what it will exchange; wait until all workers are
     ready."""
     control.send(ControlProto(ready=ready))
@@ -138,6 +144,7 @@ def _await_peers(
     # slow.
     transport.connect({a.rank: a.address for a in go.address if a.rank != control.rank})
     communicators.connect({tuple(c.rank): c.id for c in go.communicator}, deadline)
+    return go
 
 
 def _override_doing(doing: Callable[[], str], words: str) -> Callable[[], str]:

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from netpart.checkpoint.regions import RegionReader, RegionWriter
 from netpart.errors import NetpartError, TransportError
 from netpart.launch.snapshots.region_link import CHUNK_BYTES, RegionLink
-from netpart.launch.snapshots.region_secret import RegionSecret
 from netpart.launch.snapshots.regions import (
     PARAMETERS,
     UPDATER,
@@ -113,7 +112,7 @@ class SnapshotReader:
                 common = intersect(region.box, left)
                 if common is not None:
                     wanted = RegionName(kind, name, common, dtype)
-                    yield WantedBox(wanted, out[relative_slices(common, box)], addresses)
+                    yield WantedBox(wanted, out[(*relative_slices(common, box), ...)], addresses)
             rest = [each for left in rest for each in remaining_boxes(left, [region.box])]
         if any(map(size, rest)):
             raise SnapshotLost(
@@ -243,7 +242,7 @@ def _split(box: WantedBox) -> Iterator[WantedBox]:
     middle = (lo + hi) // 2
     for part in ((lo, middle), (middle, hi)):
         region = (*name.box[:axis], part, *name.box[axis + 1 :])
-        target = box.target[relative_slices(region, name.box)]
+        target = box.target[(*relative_slices(region, name.box), ...)]
         yield from _split(WantedBox(name._replace(box=region), target, box.addresses))
 
 

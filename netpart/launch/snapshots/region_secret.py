@@ -1,8 +1,8 @@
 """RegionSecret: how the links between region services are protected.
 
-Over tcp and ipc a peer shows a password before a byte of it is read. Links that leave a host are sealed as tensors are:
-by AES-256-GCM, message by message, or by CURVE. The keys come from a secret of the run that all its teams share, because
-a region service outlives a team. A session is one direction of one connection of a client; its messages are counted.
+A peer shows a password before a byte of it is read. Links that leave a host are sealed as tensors are: by AES-256-GCM,
+message by message, or by CURVE. The keys come from a secret of the run that all its teams share, because a region
+service outlives a team. A session is one direction of a connection; its messages are counted.
 
     seal frame: session (16 bytes), number of the message (8 bytes); empty on plain links and with CURVE
 """
@@ -37,7 +37,10 @@ Parts = list[Any]
 
 @dataclass(frozen=True, repr=False)
 class RegionSecret:
-    """``secret`` of a run (32 bytes) and the ``cipher`` of links that leave a host ("": none); ``everywhere``: of all."""
+    """``secret`` of a run (32 bytes), and the ``cipher`` of links that leave a host ("": none).
+
+    ``everywhere``: of all links.
+    """
 
     secret: bytes
     cipher: str = ""
