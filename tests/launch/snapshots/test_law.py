@@ -17,6 +17,7 @@ from netpart.launch.snapshots.regions import Generation
 from netpart.proto.job_pb2 import JobProto, KernelSet, Products
 from netpart.proto.updater_pb2 import UpdaterProto
 from netpart.worker.ensemble import Ensemble
+from tests.graph.jobs import data, job, layer, product
 from tests.laws.nets import Example, examples
 from tests.laws.workers import reference
 from tests.launch.snapshots.teams import (
@@ -35,10 +36,10 @@ KINDS = ("float32", "float64", "bfloat16")
 ADAM = "type: kAdam learning_rate { type: kFixed base_lr: 0.01 } ema_decay: 0.9"
 
 
-def job_of_kind(job: JobProto, kind: str) -> JobProto:
-    """``job`` with elements of ``kind`` and an updater with much state: Adam, and averages of parameters."""
+def job_of_kind(conf: JobProto, kind: str) -> JobProto:
+    """``conf`` with elements of ``kind`` and an updater with much state: Adam, and averages of parameters."""
     found = JobProto()
-    found.CopyFrom(job)
+    found.CopyFrom(conf)
     found.dtype = JobProto.FLOAT64 if kind == "float64" else JobProto.FLOAT32
     found.device, found.kernels = JobProto.CPU, KernelSet.REFERENCE
     if kind == "bfloat16":
@@ -47,12 +48,12 @@ def job_of_kind(job: JobProto, kind: str) -> JobProto:
     return found
 
 
-def other_cuts(job: JobProto, workers: int) -> list[Partition]:
-    """The uncut net, the same cut, and the cuts for one worker more and one less that the job allows."""
-    found = [reference(job), partition_job(job, workers)]
+def other_cuts(conf: JobProto, workers: int) -> list[Partition]:
+    """The uncut net, the same cut, and the cuts for one worker more and one less that ``conf`` allows."""
+    found = [reference(conf), partition_job(conf, workers)]
     for count in (workers + 1, workers - 1):
         try:
-            found.append(partition_job(job, count))
+            found.append(partition_job(conf, count))
         except NetpartError:
             continue
     return found
@@ -62,11 +63,11 @@ def other_cuts(job: JobProto, workers: int) -> list[Partition]:
 @given(example=examples())
 @settings(max_examples=example_count(24))
 def test_a_snapshot_restores_what_a_checkpoint_does(kind: str, example: Example) -> None:
-    job = job_of_kind(example.job, kind)
-    whole = Ensemble(partition_job(job, example.workers))
+    conf = job_of_kind(example.job, kind)
+    whole = Ensemble(partition_job(conf, example.workers))
     whole.initialise()
     whole.step("train", 0)
-    cuts = other_cuts(job, example.workers)
+    cuts = other_cuts(conf, example.workers)
     count = max(cut.workers for cut in cuts)
     with TemporaryDirectory() as folder, services_of(count) as services:
         path = Path(folder) / "step.safetensors"
@@ -88,8 +89,8 @@ def test_a_snapshot_restores_what_a_checkpoint_does(kind: str, example: Example)
 @settings(max_examples=example_count(24))
 def test_any_one_worker_may_be_lost(example: Example) -> None:
     """Each region has two copies, so the others have all of them; after the loss of a single worker nothing is left."""
-    job = job_of_kind(example.job, "float64")
-    whole = Ensemble(partition_job(job, example.workers))
+    conf = job_of_kind(example.job, "float64")
+    whole = Ensemble(partition_job(conf, example.workers))
     whole.initialise()
     with services_of(example.workers) as services:
         SnapshotTeam(whole, services).take(STEP.step)
@@ -104,22 +105,12 @@ def test_any_one_worker_may_be_lost(example: Example) -> None:
 
 
 def test_without_both_copies_the_snapshot_is_lost() -> None:
-    job = JobProto()
-    Parse(SPLIT_JOB, job)
-    whole = Ensemble(partition_job(job, 2))
+    cut = partition_job(job(data(), product("fc", "data", 4), layer("loss", "kSoftmaxLoss", "fc", "data")), 2)
+    whole = Ensemble(cut)
     whole.initialise()
     with services_of(2) as services:
         SnapshotTeam(whole, services).take(STEP.step)
+        services[0].store.adopt(None)
         reader = reader_of(services[0], STEP, [])
         with pytest.raises(SnapshotLost, match="expected a worker that has it"):
             restore_player(whole.players[0], reader)
-
-
-SPLIT_JOB = """
-name: "split" train_steps: 4 dtype: FLOAT64
-updater { type: kAdam learning_rate { type: kFixed base_lr: 0.01 } }
-neuralnet {
-  partition_dim: 1
-  layer { name: "data" type: kArrayInput array_conf { shape: 4 shape: 8 } }
-}
-"""
