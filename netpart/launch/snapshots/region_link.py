@@ -31,14 +31,14 @@ def pack_region_message(sealer: RegionSealer | None, head: RegionHeadProto, payl
     return sealer.seal(packed, payload) if sealer else [b"", packed, payload]
 
 
-def unpack_region_message(opener: RegionOpener | None, parts: list[bytes]) -> tuple[RegionHeadProto, bytes]:
+def unpack_region_message(opener: RegionOpener | None, parts: list[memoryview]) -> tuple[RegionHeadProto, memoryview]:
     """The head and the payload of a message of anyone. Raises TransportError."""
     if len(parts) != FRAMES:
         raise TransportError(f"expected a message of {FRAMES} frames, got {len(parts)}")
     seal, packed, payload = parts
-    opened = opener.open(seal, packed, payload) if opener else payload
+    opened = memoryview(opener.open(bytes(seal), bytes(packed), payload)) if opener else payload
     try:
-        return RegionHeadProto.FromString(packed), opened
+        return RegionHeadProto.FromString(bytes(packed)), opened
     except DecodeError:
         raise TransportError(f"expected the head of a message, got {len(packed)} other bytes") from None
 
@@ -59,18 +59,19 @@ class RegionLink:
     def send(self, head: RegionHeadProto, payload: Any = b"") -> bool:
         """Send a request without waiting; False if too many wait to leave."""
         try:
-            self.socket.send_multipart(pack_region_message(self._sealer, head, payload), zmq.NOBLOCK)
+            # Without a copy: what is sent is not written before its snapshot is committed or dropped.
+            self.socket.send_multipart(pack_region_message(self._sealer, head, payload), zmq.NOBLOCK, copy=False)
         except zmq.Again:
             return False
         return True
 
-    def receive(self) -> tuple[RegionHeadProto, bytes] | None:
+    def receive(self) -> tuple[RegionHeadProto, memoryview] | None:
         """The next answer that has arrived; None if there is none. Raises TransportError for what is no answer."""
         try:
-            parts = self.socket.recv_multipart(zmq.NOBLOCK)
+            parts = self.socket.recv_multipart(zmq.NOBLOCK, copy=False)
         except zmq.Again:
             return None
-        return unpack_region_message(self._opener, parts)
+        return unpack_region_message(self._opener, [part.buffer for part in parts])
 
     def close(self) -> None:
         self.socket.close(0)

@@ -99,7 +99,7 @@ class RegionOpener:
         self._secret, self._purpose, self._address = secret, purpose, address
         self._sessions: OrderedDict[bytes, tuple[AESGCM, int]] = OrderedDict()
 
-    def open(self, seal: bytes, head: bytes, payload: bytes) -> bytes:
+    def open(self, seal: bytes, head: bytes, payload: bytes | memoryview) -> bytes:
         """The payload. Raises TransportError for a message that is not authentic or was opened before."""
         from cryptography.exceptions import InvalidTag
 

@@ -137,7 +137,7 @@ class RegionService:
             if self._bell in ready:
                 self._bell.recv()
             if self._router in ready:
-                self._answer(self._router.recv_multipart())
+                self._answer(self._router.recv_multipart(copy=False))
             if link and link.socket in ready and (answer := _receive_answer(link)) and outgoing:
                 outgoing.hear(answer, monotonic())
         for socket in (self._router, self._bell, *([link.socket] if link else ())):
@@ -163,9 +163,9 @@ class RegionService:
             if outgoing.generation.team == self._team:
                 self._sent.append(SentSnapshot(outgoing.generation, outgoing.failed))
 
-    def _answer(self, parts: list[bytes]) -> None:
+    def _answer(self, parts: list[zmq.Frame]) -> None:
         """Answer a message of anyone who knows the secret."""
-        name, *rest = parts
+        name, *rest = (part.buffer for part in parts)
         number = 0
         try:
             head, payload = unpack_region_message(self._opener, rest)
@@ -180,7 +180,7 @@ class RegionService:
         except zmq.ZMQError:
             return  # who asked is gone, or reads nothing: its own deadline tells it
 
-    def _reply(self, head: RegionHeadProto, payload: bytes) -> tuple[RegionHeadProto, bytes]:
+    def _reply(self, head: RegionHeadProto, payload: memoryview) -> tuple[RegionHeadProto, bytes]:
         generation = Generation(head.team, head.step)
         if head.verb == RegionHeadProto.PUT:
             taken = self._put(generation, head, payload)
@@ -189,7 +189,7 @@ class RegionService:
             return RegionHeadProto(verb=RegionHeadProto.GIVEN), self._get(generation, head)
         raise TransportError(f"expected a request, got verb {head.verb}")
 
-    def _put(self, generation: Generation, head: RegionHeadProto, payload: bytes) -> int:
+    def _put(self, generation: Generation, head: RegionHeadProto, payload: memoryview) -> int:
         """Keep bytes of a snapshot; return how many of this sender's are here. All is checked before any byte is."""
         with self.store.lock:
             if generation.team != self._team or head.sender not in self._taken:
@@ -206,7 +206,7 @@ class RegionService:
             self.store.begin(generation)
             at = 0
             for name, start, count in ranges:
-                self.store.fill(generation, name, start, memoryview(payload)[at : at + count])
+                self.store.fill(generation, name, start, payload[at : at + count])
                 at += count
             return self.store.filled_bytes(generation, names)
 
