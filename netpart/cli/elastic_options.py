@@ -23,6 +23,14 @@ def add_elastic_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def add_respawn_option(parser: argparse.ArgumentParser) -> None:
+    """Add --respawn."""
+    parser.add_argument(
+        "--respawn", action="store_true",
+        help="with --elastic: start a lost worker of this host again; it takes part from the next snapshot on",
+    )  # fmt: skip
+
+
 def parse_worker_range(text: str) -> tuple[int, int]:
     """Parse MIN..MAX. Raises ArgumentTypeError."""
     first, dots, last = text.partition("..")

@@ -22,7 +22,7 @@ HELP = "train a job on its workers; test, validate and save checkpoints at the s
 def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the verb and its options."""
     from netpart.cli.common import add_job_options, parse_count
-    from netpart.cli.elastic_options import add_elastic_options
+    from netpart.cli.elastic_options import add_elastic_options, add_respawn_option
     from netpart.cli.launch_options import add_launch_options
 
     parser: argparse.ArgumentParser = subparsers.add_parser("run", help=HELP, description=HELP)
@@ -32,6 +32,7 @@ def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     add_launch_options(parser)
     add_elastic_options(parser)
+    add_respawn_option(parser)
     _add_result_options(parser)
     return parser
 
@@ -148,5 +149,5 @@ def _train_job(job: Job, args: argparse.Namespace, setting: RunSetting) -> Summa
         return run_job(
             job, launcher=setting.launcher, listener=listener, workspace=args.workspace, meeting=setting.meeting,
             hosts=args.hosts, transport=args.transport, listeners=args.listener, seal=args.seal,
-            placement=setting.placement,
+            placement=setting.placement, respawn=args.respawn,
         )  # fmt: skip

@@ -12,7 +12,7 @@ from netpart.choices import AES_GCM, CURVE, PLAIN, TRAIN
 
 if TYPE_CHECKING:
     from netpart.launch.coordinator.oversubscribed_hosts import OversubscribedHost
-    from netpart.launch.report.events import Event, Judged, Staleness, Started, Summary
+    from netpart.launch.report.events import Event, Judged, Lost, Recut, Staleness, Started, Summary, WentOn
     from netpart.launch.report.speedup import Speedup
 
 THROUGH = {
@@ -66,7 +66,19 @@ def print_event(event: Event) -> None:
 
 def event_line(event: Event) -> str:
     """The line that reports one event; "" for the end of a run, which its summary reports."""
-    from netpart.launch.report.events import Ended, Halted, Invited, Joined, Judged, Measured, Noticed, Saved
+    from netpart.launch.report.events import (
+        Ended,
+        Halted,
+        Invited,
+        Joined,
+        Judged,
+        Lost,
+        Measured,
+        Noticed,
+        Recut,
+        Saved,
+        WentOn,
+    )
     from netpart.units import bytes_text, plural_text
 
     if isinstance(event, Measured):
@@ -81,6 +93,8 @@ def event_line(event: Event) -> str:
         return f"Ends @ step {event.step}: {event.reason}"
     if isinstance(event, Saved):
         return f"Saved {event.path}"
+    if isinstance(event, (Lost, Recut, WentOn)):
+        return change_line(event)
     if isinstance(event, Invited):
         needs = f" (with {event.needs})" if event.needs else ""
         return f"waiting for {_ranks_text(event.missing)}; on another host, for each{needs}: {event.command}"
@@ -104,6 +118,32 @@ def event_line(event: Event) -> str:
         f"batch {event.batch}, {played}; memory {memory}; "
         f"tensors through {through}{_idle_workers_text(event)}"
     )
+
+
+def change_line(event: Lost | Recut | WentOn) -> str:
+    """The line that reports a change of an elastic run's workers."""
+    from netpart.launch.report.events import Lost, Recut
+    from netpart.units import plural_text
+
+    if isinstance(event, Lost):
+        return f"worker {event.worker}{f' ({event.where})' if event.where else ''} is gone: {event.reason}"
+    if isinstance(event, Recut):
+        source = _SOURCES[event.source].format(step=event.step)
+        cut = f"cut anew for {event.workers}: {event.scheme.lower().replace('_', ' ')}"
+        return f"  {plural_text(event.left, 'worker')} left; {source}; {cut}"
+    if event.joined and not event.lost:
+        hosts = ", ".join(event.joined)
+        who = f"worker{'s' * (len(event.joined) > 1)} on {hosts} joined"
+        return f"{who}; {plural_text(event.workers, 'worker')} from step {event.step}"
+    since = f"{event.seconds:.1f} s after the loss, {plural_text(event.again, 'step')} again"
+    return f"  going on with step {event.step:<20d} {since}"
+
+
+_SOURCES = {
+    "memory": "step {step} is whole in their memory",
+    "checkpoint": "no step is whole in their memory, so back to the checkpoint of step {step}",
+    "start": "no step is whole in their memory, and there is no checkpoint, so again from step {step}",
+}
 
 
 def _sealing_text(event: Started) -> str:
@@ -190,11 +230,22 @@ def summary_text(summary: Summary) -> str:
         "moved": f"{bytes_text(summary.bytes_counted)} between {members}, {agree} ({summary.bytes_predicted:,} bytes)",
         "staleness": staleness_text(summary.staleness) if summary.staleness else "",
         "stopped": summary.stopped,
+        "changes": changes_text(summary.changes),
         "best": _best_text(summary),
         "checkpoint": summary.checkpoint + (": initial values, as no step was trained" if untrained else ""),
     }
     lines = [f"{name:>10}  {text}" for name, text in rows.items() if text]
     return "\n".join([*lines, *(confusion_text(name, table) for name, table in summary.tables.items())])
+
+
+def changes_text(changes: list[dict[str, Any]]) -> str:
+    """The changes of an elastic run's workers in one line; "" if there was none."""
+    lost = sum(len(change["lost"]) for change in changes)
+    joined = sum(len(change["joined"]) for change in changes)
+    again = sum(change["again"] for change in changes)
+    if not changes:
+        return ""
+    return f"{lost} lost, {joined} joined, {again} steps again; {changes[-1]['workers']} workers at the end"
 
 
 def _best_text(summary: Summary) -> str:

@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import zmq
 
@@ -20,7 +21,7 @@ from netpart.graph.partition import Partition
 from netpart.graph.ready import check_training_run
 from netpart.graph.server_pieces import add_job_servers
 from netpart.launch.control.cores import oversubscription_warning, requested_threads
-from netpart.launch.control.elastic_choice import refuse_inelastic
+from netpart.launch.control.elastic_choice import most_workers, refuse_inelastic
 from netpart.launch.control.framing import refuse_garbled
 from netpart.launch.control.nccl_choice import settle_collectives
 from netpart.launch.control.placement import PLACEMENT, ClusterPlacement
@@ -31,6 +32,8 @@ from netpart.launch.control.transport_choice import choose_transport
 from netpart.launch.control.worker_devices import assign_devices, requested_places, resolve_devices
 from netpart.launch.coordinator.conversation import RunOptions
 from netpart.launch.coordinator.coordinator import Coordinator
+from netpart.launch.coordinator.elastic_coordinator import ElasticCoordinator
+from netpart.launch.coordinator.job_cutter import JobCutter
 from netpart.launch.coordinator.summary import summarise_run
 from netpart.launch.coordinator.watchdog import MemberRecord
 from netpart.launch.report.events import Ended, Listener, Noticed, Summary
@@ -60,7 +63,7 @@ def run_job(
     job: Job, workers: int | None = None, *, launcher: str = "local", listener: Listener | None = None,
     workspace: Path | None = None, meeting: Meeting | None = None, hosts: Path | None = None,
     transport: str = "auto", listeners: Sequence[str] = (), seal: str = "auto",
-    placement: ClusterPlacement | None = None,
+    placement: ClusterPlacement | None = None, respawn: bool = False,
 ) -> Summary:  # fmt: skip
     """Train, validate, test and save ``job`` on ``workers`` workers per group; return the Summary.
 
@@ -70,7 +73,7 @@ def run_job(
     them leave). "ray" lets a Ray cluster start the workers on the nodes that ``placement`` asks for. ``transport``: how
     processes of one host exchange tensors: "shm", "zeromq", or "auto", which uses shared memory where possible.
     ``seal``: which links are sealed: "auto" those that leave loopback, "yes" all that go through a socket, "no" none.
-    ``listener`` receives every event. So do the listeners of
+    ``respawn``: an elastic run starts a lost worker of this host again. ``listener`` receives every event. So do the listeners of
     ``netpart.families.LISTENERS`` that ``listeners`` names. ``workspace`` (default: the job's, or out/NAME) receives
     checkpoints, metrics.jsonl and logs.
 
@@ -79,10 +82,10 @@ def run_job(
     workers that would deadlock; WorkerFailed when a worker fails; TrainingDiverged; and SignalInterrupt (a
     KeyboardInterrupt), with the step, for a signal that would end this process.
     """
-    choice = LaunchChoice(launcher, transport, meeting, hosts, tuple(listeners), seal, placement)
+    choice = LaunchChoice(launcher, transport, meeting, hosts, tuple(listeners), seal, placement, respawn)
     count = job.worker_count if workers is None else workers
     choice.check(cluster_of(job.proto, count).size)
-    refuse_inelastic(job.proto, count, launcher)
+    refuse_inelastic(job.proto, count, launcher, respawn)
     cut = add_job_servers(partition_by_scheme(job.proto, count, job.folder))
     options = make_run_options(job, workspace)
     check_training_run(cut, restored_names(options.restore))
@@ -101,6 +104,7 @@ class LaunchChoice:
     listeners: tuple[str, ...] = ()
     seal: str = AUTO
     placement: ClusterPlacement | None = None
+    respawn: bool = False
 
     def check(self, size: int) -> None:
         """Raise ConfigError, or NetpartError, if a run with ``size`` members cannot be launched so."""
@@ -129,11 +133,11 @@ def play_partition(
         with ExitStack() as stack:
             for text in choice.listeners:
                 record.listeners.append(stack.enter_context(_queue_listener(text, cut, options, record)))
-            members = lead_workers(cut, options, choice, record)
+            led = lead_workers(cut, options, choice, record)
             seconds = time.monotonic() - began
             record.refuse_removal()
             with refuse_garbled("finished", "a worker "):
-                summary = summarise_run(cut, options, members, record, seconds)
+                summary = summarise_run(led.partition, led.options, led.members, record, seconds, options.first_step)
             record.hear(Ended(summary))
         return summary
     finally:
@@ -176,26 +180,53 @@ def _check_launcher(choice: LaunchChoice) -> None:
         raise ConfigError(f"--launcher {launcher}", "a meeting with join, and only with it", got, "see docs/hosts.md")
 
 
-def lead_workers(
-    partition: Partition, options: RunOptions, choice: LaunchChoice, record: RunRecord
-) -> list[MemberRecord]:
+class LedRun(NamedTuple):
+    """A run at its end: its workers, and the cut and options of its last team. Those of a run that is not elastic are
+    the first ones."""
+
+    members: list[MemberRecord]
+    partition: Partition
+    options: RunOptions
+
+
+def lead_workers(partition: Partition, options: RunOptions, choice: LaunchChoice, record: RunRecord) -> LedRun:
     """Start the workers and serve them to the end of the job; return the final record of each worker."""
     report_progress("starting the workers")
     context: zmq.Context[Any] = zmq.Context()
     plan = _team_plan(partition, options, choice, context, lambda text: record.hear(Noticed(text)))
     team: Team | None = None
-    token = choice.meeting.token if choice.meeting else None
     try:
         team = LAUNCHERS.get(choice.launcher)(plan)
         with team:  # the address alone may have opened something: a connection to a cluster
             address = team.control_address()  # before the coordinator has a socket, for which term would wait
             with interrupt_on_signals():
-                return Coordinator(partition, options, context, record.hear, token).run(team, address)
+                coordinator = _make_coordinator(partition, options, choice, context, record)
+                members = coordinator.run(team, address)
+                return LedRun(members, coordinator.talk.partition, coordinator.options)
     finally:
         # ``term`` blocks until every socket of the context is closed. A worker thread that still runs (ThreadTeam
         # cannot kill it) holds sockets open, so the context is then left to the end of the process.
         if team is None or not team.running():
             context.term()
+
+
+def _make_coordinator(
+    partition: Partition, options: RunOptions, choice: LaunchChoice, context: zmq.Context[Any], record: RunRecord
+) -> Coordinator:
+    """The coordinator of the run: an elastic one, if its job is and it trains."""
+    token = choice.meeting.token if choice.meeting else None
+    job = partition.job
+    if not job.HasField("elastic") or options.trace:
+        return Coordinator(partition, options, context, record.hear, token)
+    cutter = JobCutter(job, partition.workers, options.folder, partial(_settle_cut, options, choice))
+    cutter.keep(partition)
+    return ElasticCoordinator(partition, options, context, record.hear, token, cutter, choice.respawn)
+
+
+def _settle_cut(options: RunOptions, choice: LaunchChoice, cut: Partition) -> None:
+    """Replace every "auto" of a new cut of an elastic run."""
+    record_kernel_choice(cut.job)
+    settle_collectives(cut, _local_devices(options, cut, choice.launcher))
 
 
 def _team_plan(
@@ -207,7 +238,7 @@ def _team_plan(
     placement = choice.placement or PLACEMENT
     return TeamPlan(
         partition.cluster.size, options.workspace, context, threads, choice.meeting, choice.hosts, placement,
-        partition, options.folder, say, options.seal,
+        partition, options.folder, say, options.seal, most_workers(partition.job, partition.workers),
     )  # fmt: skip
 
 

@@ -78,7 +78,7 @@ def profile_job(
         options = settle_choices(cut, options, launcher, transport)
         record = RunRecord(options.workspace, None)
         try:
-            members = lead_workers(cut, options, LaunchChoice(launcher), record)
+            members = lead_workers(cut, options, LaunchChoice(launcher), record).members
         finally:
             record.close()
     events = (event for m in members for event in decode_trace(m.trace) if event.step >= WARM_UP)

@@ -184,7 +184,7 @@ class RegionMapProto(_message.Message):
     def __init__(self, team: _Optional[int] = ..., step: _Optional[int] = ..., address: _Optional[_Iterable[str]] = ..., region: _Optional[_Iterable[_Union[KeptRegionProto, _Mapping]]] = ...) -> None: ...
 
 class SnapshotProto(_message.Message):
-    __slots__ = ("rank", "step", "outcome", "reason")
+    __slots__ = ("rank", "step", "outcome", "reason", "batches", "sum")
     class Outcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         STORED: _ClassVar[SnapshotProto.Outcome]
@@ -201,11 +201,27 @@ class SnapshotProto(_message.Message):
     STEP_FIELD_NUMBER: _ClassVar[int]
     OUTCOME_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
+    BATCHES_FIELD_NUMBER: _ClassVar[int]
+    SUM_FIELD_NUMBER: _ClassVar[int]
     rank: int
     step: int
     outcome: SnapshotProto.Outcome
     reason: str
-    def __init__(self, rank: _Optional[int] = ..., step: _Optional[int] = ..., outcome: _Optional[_Union[SnapshotProto.Outcome, str]] = ..., reason: _Optional[str] = ...) -> None: ...
+    batches: int
+    sum: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, rank: _Optional[int] = ..., step: _Optional[int] = ..., outcome: _Optional[_Union[SnapshotProto.Outcome, str]] = ..., reason: _Optional[str] = ..., batches: _Optional[int] = ..., sum: _Optional[_Iterable[float]] = ...) -> None: ...
+
+class RegroupProto(_message.Message):
+    __slots__ = ("team",)
+    TEAM_FIELD_NUMBER: _ClassVar[int]
+    team: int
+    def __init__(self, team: _Optional[int] = ...) -> None: ...
+
+class StandbyProto(_message.Message):
+    __slots__ = ("team",)
+    TEAM_FIELD_NUMBER: _ClassVar[int]
+    team: int
+    def __init__(self, team: _Optional[int] = ...) -> None: ...
 
 class RegionHeadProto(_message.Message):
     __slots__ = ("verb", "number", "team", "step", "sender", "bytes", "box", "taken", "reason", "committed")
@@ -216,11 +232,13 @@ class RegionHeadProto(_message.Message):
         GET: _ClassVar[RegionHeadProto.Verb]
         GIVEN: _ClassVar[RegionHeadProto.Verb]
         REFUSED: _ClassVar[RegionHeadProto.Verb]
+        LATER: _ClassVar[RegionHeadProto.Verb]
     PUT: RegionHeadProto.Verb
     TAKEN: RegionHeadProto.Verb
     GET: RegionHeadProto.Verb
     GIVEN: RegionHeadProto.Verb
     REFUSED: RegionHeadProto.Verb
+    LATER: RegionHeadProto.Verb
     VERB_FIELD_NUMBER: _ClassVar[int]
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     TEAM_FIELD_NUMBER: _ClassVar[int]
@@ -254,7 +272,7 @@ class BytesProto(_message.Message):
     def __init__(self, region: _Optional[int] = ..., start: _Optional[int] = ..., count: _Optional[int] = ...) -> None: ...
 
 class WelcomeProto(_message.Message):
-    __slots__ = ("plan", "run_id", "folder", "seed", "device", "deadline", "restore", "first_step", "writes", "report_every", "restore_updater", "transport", "workers", "restore_suffix", "trace", "seal", "seal_secret", "seal_generation", "seal_everywhere", "judged", "base_lr", "region_secret", "team", "regions")
+    __slots__ = ("plan", "run_id", "folder", "seed", "device", "deadline", "restore", "first_step", "writes", "report_every", "restore_updater", "transport", "workers", "restore_suffix", "trace", "seal", "seal_secret", "seal_generation", "seal_everywhere", "judged", "base_lr", "region_secret", "team", "regions", "rank")
     PLAN_FIELD_NUMBER: _ClassVar[int]
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
     FOLDER_FIELD_NUMBER: _ClassVar[int]
@@ -279,6 +297,7 @@ class WelcomeProto(_message.Message):
     REGION_SECRET_FIELD_NUMBER: _ClassVar[int]
     TEAM_FIELD_NUMBER: _ClassVar[int]
     REGIONS_FIELD_NUMBER: _ClassVar[int]
+    RANK_FIELD_NUMBER: _ClassVar[int]
     plan: bytes
     run_id: bytes
     folder: str
@@ -303,7 +322,8 @@ class WelcomeProto(_message.Message):
     region_secret: bytes
     team: int
     regions: RegionMapProto
-    def __init__(self, plan: _Optional[bytes] = ..., run_id: _Optional[bytes] = ..., folder: _Optional[str] = ..., seed: _Optional[int] = ..., device: _Optional[str] = ..., deadline: _Optional[float] = ..., restore: _Optional[str] = ..., first_step: _Optional[int] = ..., writes: _Optional[_Iterable[int]] = ..., report_every: _Optional[int] = ..., restore_updater: _Optional[str] = ..., transport: _Optional[str] = ..., workers: _Optional[int] = ..., restore_suffix: _Optional[str] = ..., trace: bool = ..., seal: _Optional[str] = ..., seal_secret: _Optional[bytes] = ..., seal_generation: _Optional[int] = ..., seal_everywhere: bool = ..., judged: _Optional[_Iterable[str]] = ..., base_lr: _Optional[float] = ..., region_secret: _Optional[bytes] = ..., team: _Optional[int] = ..., regions: _Optional[_Union[RegionMapProto, _Mapping]] = ...) -> None: ...
+    rank: int
+    def __init__(self, plan: _Optional[bytes] = ..., run_id: _Optional[bytes] = ..., folder: _Optional[str] = ..., seed: _Optional[int] = ..., device: _Optional[str] = ..., deadline: _Optional[float] = ..., restore: _Optional[str] = ..., first_step: _Optional[int] = ..., writes: _Optional[_Iterable[int]] = ..., report_every: _Optional[int] = ..., restore_updater: _Optional[str] = ..., transport: _Optional[str] = ..., workers: _Optional[int] = ..., restore_suffix: _Optional[str] = ..., trace: bool = ..., seal: _Optional[str] = ..., seal_secret: _Optional[bytes] = ..., seal_generation: _Optional[int] = ..., seal_everywhere: bool = ..., judged: _Optional[_Iterable[str]] = ..., base_lr: _Optional[float] = ..., region_secret: _Optional[bytes] = ..., team: _Optional[int] = ..., regions: _Optional[_Union[RegionMapProto, _Mapping]] = ..., rank: _Optional[int] = ...) -> None: ...
 
 class BeatProto(_message.Message):
     __slots__ = ("rank", "phase", "step", "doing", "refused")
@@ -496,7 +516,7 @@ class FailedProto(_message.Message):
     def __init__(self, rank: _Optional[int] = ..., phase: _Optional[str] = ..., step: _Optional[int] = ..., doing: _Optional[str] = ..., kind: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
 
 class ControlProto(_message.Message):
-    __slots__ = ("hello", "welcome", "ready", "go", "beat", "report", "checkpoint_due", "checkpoint_open", "checkpoint_written", "finished", "failed", "stop", "join", "joined", "region_write", "region_read", "region", "clock", "trace", "updates", "verdict", "halt", "snapshot")
+    __slots__ = ("hello", "welcome", "ready", "go", "beat", "report", "checkpoint_due", "checkpoint_open", "checkpoint_written", "finished", "failed", "stop", "join", "joined", "region_write", "region_read", "region", "clock", "trace", "updates", "verdict", "halt", "snapshot", "regroup", "standby")
     HELLO_FIELD_NUMBER: _ClassVar[int]
     WELCOME_FIELD_NUMBER: _ClassVar[int]
     READY_FIELD_NUMBER: _ClassVar[int]
@@ -520,6 +540,8 @@ class ControlProto(_message.Message):
     VERDICT_FIELD_NUMBER: _ClassVar[int]
     HALT_FIELD_NUMBER: _ClassVar[int]
     SNAPSHOT_FIELD_NUMBER: _ClassVar[int]
+    REGROUP_FIELD_NUMBER: _ClassVar[int]
+    STANDBY_FIELD_NUMBER: _ClassVar[int]
     hello: HelloProto
     welcome: WelcomeProto
     ready: ReadyProto
@@ -543,4 +565,6 @@ class ControlProto(_message.Message):
     verdict: VerdictProto
     halt: HaltProto
     snapshot: SnapshotProto
-    def __init__(self, hello: _Optional[_Union[HelloProto, _Mapping]] = ..., welcome: _Optional[_Union[WelcomeProto, _Mapping]] = ..., ready: _Optional[_Union[ReadyProto, _Mapping]] = ..., go: _Optional[_Union[GoProto, _Mapping]] = ..., beat: _Optional[_Union[BeatProto, _Mapping]] = ..., report: _Optional[_Union[ReportProto, _Mapping]] = ..., checkpoint_due: _Optional[_Union[CheckpointProto, _Mapping]] = ..., checkpoint_open: _Optional[_Union[CheckpointProto, _Mapping]] = ..., checkpoint_written: _Optional[_Union[CheckpointProto, _Mapping]] = ..., finished: _Optional[_Union[FinishedProto, _Mapping]] = ..., failed: _Optional[_Union[FailedProto, _Mapping]] = ..., stop: bool = ..., join: _Optional[_Union[JoinProto, _Mapping]] = ..., joined: _Optional[_Union[JoinedProto, _Mapping]] = ..., region_write: _Optional[_Union[RegionProto, _Mapping]] = ..., region_read: _Optional[_Union[RegionProto, _Mapping]] = ..., region: _Optional[_Union[RegionProto, _Mapping]] = ..., clock: _Optional[_Union[ClockProto, _Mapping]] = ..., trace: _Optional[_Union[TraceProto, _Mapping]] = ..., updates: _Optional[_Union[UpdatesProto, _Mapping]] = ..., verdict: _Optional[_Union[VerdictProto, _Mapping]] = ..., halt: _Optional[_Union[HaltProto, _Mapping]] = ..., snapshot: _Optional[_Union[SnapshotProto, _Mapping]] = ...) -> None: ...
+    regroup: RegroupProto
+    standby: StandbyProto
+    def __init__(self, hello: _Optional[_Union[HelloProto, _Mapping]] = ..., welcome: _Optional[_Union[WelcomeProto, _Mapping]] = ..., ready: _Optional[_Union[ReadyProto, _Mapping]] = ..., go: _Optional[_Union[GoProto, _Mapping]] = ..., beat: _Optional[_Union[BeatProto, _Mapping]] = ..., report: _Optional[_Union[ReportProto, _Mapping]] = ..., checkpoint_due: _Optional[_Union[CheckpointProto, _Mapping]] = ..., checkpoint_open: _Optional[_Union[CheckpointProto, _Mapping]] = ..., checkpoint_written: _Optional[_Union[CheckpointProto, _Mapping]] = ..., finished: _Optional[_Union[FinishedProto, _Mapping]] = ..., failed: _Optional[_Union[FailedProto, _Mapping]] = ..., stop: bool = ..., join: _Optional[_Union[JoinProto, _Mapping]] = ..., joined: _Optional[_Union[JoinedProto, _Mapping]] = ..., region_write: _Optional[_Union[RegionProto, _Mapping]] = ..., region_read: _Optional[_Union[RegionProto, _Mapping]] = ..., region: _Optional[_Union[RegionProto, _Mapping]] = ..., clock: _Optional[_Union[ClockProto, _Mapping]] = ..., trace: _Optional[_Union[TraceProto, _Mapping]] = ..., updates: _Optional[_Union[UpdatesProto, _Mapping]] = ..., verdict: _Optional[_Union[VerdictProto, _Mapping]] = ..., halt: _Optional[_Union[HaltProto, _Mapping]] = ..., snapshot: _Optional[_Union[SnapshotProto, _Mapping]] = ..., regroup: _Optional[_Union[RegroupProto, _Mapping]] = ..., standby: _Optional[_Union[StandbyProto, _Mapping]] = ...) -> None: ...

@@ -177,6 +177,10 @@ class Transport(ABC):
     def close(self) -> None:
         """Release threads, sockets and names; what was sent still leaves. May be called twice."""
 
+    def abandon(self) -> None:
+        """Do ``close``, but drop what was sent and has not left: its receivers have left their team, too."""
+        self.close()
+
     def count(self, channel: Channel, payload: int) -> None:
         """Count payload bytes of ``channel`` that were sent by other means than this transport."""
         self._count(channel, payload, 0)

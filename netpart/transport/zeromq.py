@@ -185,6 +185,10 @@ class ZeroMQTransport(Transport):
         if self._own_context:
             self._context.term()
 
+    def abandon(self) -> None:
+        self._linger = 0  # a peer that is gone would take nothing, and ``close`` would wait for it
+        self.close()
+
     def _slot(self, nbytes: int) -> _SendSlot:
         """The oldest slot for a frame of ``nbytes``, or a new one; all channels share the slots of one size.
 

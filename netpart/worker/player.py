@@ -166,10 +166,14 @@ class Player:
         if self.device is not None:
             self.device.stream.synchronize()
 
+    def peek_metrics(self, phase: str) -> Array:
+        """The sums since the last ``read_metrics``, as a copy on the host."""
+        return self.machine.to_host(self.bound[phase].metrics).copy()
+
     def read_metrics(self, phase: str) -> Array:
         """The sums since the last call, as a copy on the host; set them to zero."""
         metrics = self.bound[phase].metrics
-        sums = self.machine.to_host(metrics).copy()
+        sums = self.peek_metrics(phase)
         if self.device is not None:
             self.device.complaints.check()
         metrics.fill(0)

@@ -13,9 +13,12 @@ ELASTIC_LAUNCHERS = LOCAL, JOIN, RAY
 AT = ("elastic",)
 
 
-def refuse_inelastic(job: JobProto, workers: int, launcher: str) -> None:
-    """Raise ConfigError if ``job`` is elastic and cannot be, on ``workers`` workers started by ``launcher``."""
+def refuse_inelastic(job: JobProto, workers: int, launcher: str, respawn: bool = False) -> None:
+    """Raise ConfigError if ``job`` is elastic and cannot be, on ``workers`` workers started by ``launcher``; and for
+    ``respawn`` of lost workers in a run that is not elastic."""
     if not job.HasField("elastic"):
+        if respawn:
+            raise ConfigError("--respawn", "--elastic MIN..MAX with it", "none", "add it, or omit --respawn")
         return
     cluster = cluster_of(job, workers)
     if launcher not in ELASTIC_LAUNCHERS:

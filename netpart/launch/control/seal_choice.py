@@ -16,8 +16,6 @@ from netpart.transport.sealing import missing_cipher
 IN_HOST = MEMORY, SHM, CUDA_IPC
 """Transports whose tensors stay in the memory of one host: they are sealed by no choice."""
 INSTALL = "pip install 'netpart[secure]' on its host"
-GENERATION = 0
-"""The number of the team within a run. A run has one, as it ends when a worker is lost."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +25,11 @@ class SealChoice:
     cipher: str = ""
     everywhere: bool = False
 
-    def draw_secret(self, run_id: bytes) -> WireSecret | None:
-        """A new secret for run ``run_id``; None if no link is sealed."""
+    def draw_secret(self, run_id: bytes, team: int = 0) -> WireSecret | None:
+        """A new secret for team number ``team`` of a run, whose frames have ``run_id``; None if no link is sealed."""
         if not self.cipher:
             return None
-        return WireSecret(self.cipher, token_bytes(SECRET_BYTES), run_id, GENERATION, self.everywhere)
+        return WireSecret(self.cipher, token_bytes(SECRET_BYTES), run_id, team, self.everywhere)
 
 
 UNSEALED = SealChoice()

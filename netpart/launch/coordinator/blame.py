@@ -19,7 +19,10 @@ WORDS = 2000
 """Maximum number of characters shown of a worker's error text."""
 REPORTED_ERRORS: dict[str, type[NetpartError]] = {"MemoryRefused": MemoryRefused, "DataError": DataError}
 """Errors of a worker that keep their class. Their messages need no log."""
-PLAIN = ("WorkerFailed", "Overdue", "TransportError", "ConfigError", "NetpartError", *REPORTED_ERRORS)
+PLAIN = (
+    "WorkerFailed", "Overdue", "TransportError", "ConfigError", "NetpartError", "SnapshotLost", "LeftRun",
+    *REPORTED_ERRORS,
+)  # fmt: skip
 """Errors whose messages are clear without the name of their class."""
 
 

@@ -158,6 +158,12 @@ class CheckpointBook:
                 open_file.abandon()
         self.files = {}
 
+    def recut(self, partition: Partition) -> None:
+        """Go on for the workers of ``partition``, another cut of the job: files that are half written are removed."""
+        self.abandon()
+        self.done = {}
+        self.partition = partition
+
     def partial(self) -> Iterator[Path]:
         """Every file that is, or may be, half written."""
         for path in self.files:

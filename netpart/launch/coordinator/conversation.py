@@ -29,16 +29,13 @@ from netpart.launch.coordinator.metric_book import MetricBook
 from netpart.launch.coordinator.oversubscribed_hosts import find_oversubscribed_hosts
 from netpart.launch.coordinator.refusal_book import RefusalBook
 from netpart.launch.coordinator.result_book import ResultBook
-from netpart.launch.coordinator.snapshot_book import SnapshotBook
 from netpart.launch.coordinator.verdict_book import VerdictBook
 from netpart.launch.coordinator.watchdog import MemberRecord
 from netpart.launch.report.events import Hearer, Measured, Noticed, Saved, Started, Updated
-from netpart.launch.snapshots.duties import assign_duties, encode_duty
 from netpart.program.messages.communication import server_group_phase
 from netpart.program.messages.deadlock_check import check_deadlocks
 from netpart.proto.control_pb2 import ClockProto, ControlProto, RegionProto
 from netpart.proto.job_pb2 import Collectives
-from netpart.transport.seal_keys import SECRET_BYTES
 from netpart.updaters import AVERAGE
 from netpart.worker.server_player import AppliedUpdate
 
@@ -76,12 +73,13 @@ class RunOptions:
 class Conversation:
     """Exchange of messages with ``members`` through ``send``; ``listener`` receives every event.
 
-    ``moved`` is when any member last made progress.
+    ``moved`` is when any member last made progress. ``team`` is the number of the team: 0 but for an elastic run that
+    was cut anew.
     """
 
     def __init__(
         self, partition: Partition, options: RunOptions, members: list[MemberRecord], listener: Hearer,
-        send: Callable[[MemberRecord, ControlProto], None],
+        send: Callable[[MemberRecord, ControlProto], None], team: int = 0,
     ) -> None:  # fmt: skip
         self.partition = partition
         self.options = options
@@ -104,9 +102,8 @@ class Conversation:
         self.results = ResultBook(partition) if options.take is not None else None
         self.started = self.moved = monotonic()
         self.run_id = secrets.token_bytes(8)
-        self.secret = options.seal.draw_secret(self.run_id)
-        self.region_secret = secrets.token_bytes(SECRET_BYTES) if trains and partition.job.HasField("elastic") else b""
-        self.snapshots = SnapshotBook(len(members))
+        self.team = team
+        self.secret = options.seal.draw_secret(self.run_id, team)
         self.refusals = RefusalBook(self.cluster, lambda text: listener(Noticed(text)))
 
     def hear(self, member: MemberRecord, kind: str, said: Any) -> None:
@@ -120,6 +117,10 @@ class Conversation:
 
     def welcome(self, member: MemberRecord) -> None:
         """Send a worker its plan and the options of the run."""
+        self.send(member, self.make_welcome(member))
+
+    def make_welcome(self, member: MemberRecord) -> ControlProto:
+        """The plan of a worker and the options of the run."""
         options = self.options
         message = ControlProto()
         w = message.welcome
@@ -144,12 +145,12 @@ class Conversation:
         w.report_every = options.report_every
         w.transport = options.transport
         w.workers = len(self.members)
+        w.rank = member.rank
         w.trace = options.trace
         w.judged.extend(self.verdicts.phases)
-        w.region_secret = self.region_secret
         if self.verdicts.base_lr is not None:
             w.base_lr = self.verdicts.base_lr
-        self.send(member, message)
+        return message
 
     def on_ready(self, member: MemberRecord, ready: Any) -> None:
         if mistake := sealing_mistake(self.secret, ready.address, ready.seal):
@@ -176,6 +177,10 @@ class Conversation:
             go.go.communicator.extend(m.communicators)
         self.started = self.metrics.last = monotonic()
         self.send_go(go)
+        self.tell_start()
+
+    def tell_start(self) -> None:
+        """Report that all workers are ready."""
         self.listener(
             Started(
                 self.partition.graph.net.name, len(self.members), self.partition.job.train_steps,
@@ -189,24 +194,9 @@ class Conversation:
         )  # fmt: skip
 
     def send_go(self, go: ControlProto) -> None:
-        """Send ``go`` to each worker, in an elastic run with what it does at snapshots."""
-        duties = []
-        if self.region_secret:
-            hosts = [m.host for m in self.members]
-            duties = assign_duties(self.partition, assign_checkpoint_writes(self.partition), hosts)
+        """Send ``go`` to each worker."""
         for m in self.members:
-            if duties:
-                duty = duties[m.rank]
-                duty.buddy_address = self.members[duty.buddy].regions if duty.buddy >= 0 else ""
-                go.go.snapshot.CopyFrom(encode_duty(duty))
             self.send(m, go)
-
-    def on_snapshot(self, member: MemberRecord, said: Any) -> None:
-        with refuse_garbled("snapshot"):
-            decision = self.snapshots.hear(said)
-        if decision is not None:
-            for m in self.members:
-                self.send(m, ControlProto(snapshot=decision))
 
     def check_for_deadlock(self) -> None:
         """Check before the first step that what the workers of each group, and the servers, have compiled cannot

@@ -49,26 +49,36 @@ NOTICES = 20
 
 
 class Coordinator:
-    """Coordinator of a run of ``partition`` on a team; ``listener`` receives every event."""
+    """Coordinator of a run of ``partition`` on a team; ``listener`` receives every event. ``seats``: how many processes
+    the run may have at a time (default: as many as ``partition`` has workers and servers)."""
 
     def __init__(
         self, partition: Partition, options: RunOptions, context: zmq.Context[Any], listener: Hearer,
-        token: RunToken | None = None,
+        token: RunToken | None = None, seats: int | None = None,
     ) -> None:  # fmt: skip
         self.options = options
         self.listener = listener
         self.cluster = partition.cluster
         shown, self.key = coordinator_keys(token)
         self.members = [MemberRecord(rank) for rank in range(self.cluster.size)]
-        self.seats = WorkerSeats(shown, self.cluster.size)
+        self.seats = WorkerSeats(shown, seats or self.cluster.size)
         self.noticed = 0
         self.full = False
         # Before the socket is opened: a damaged checkpoint is refused here, and nobody would close the socket.
-        self.talk = Conversation(partition, options, self.members, listener, self.send)
+        self.talk = self.converse(partition, options, listener)
         self.socket = limited_socket(context, zmq.ROUTER, FRAME_BYTES)
         self.poller = zmq.Poller()
         self.leaving = False
         self.address = ""
+
+    def converse(self, partition: Partition, options: RunOptions, listener: Hearer) -> Conversation:
+        """The conversation with the team that computes ``partition``."""
+        return Conversation(partition, options, self.members, listener, self.send)
+
+    @property
+    def watched(self) -> Sequence[MemberRecord]:
+        """The workers that there are."""
+        return self.members
 
     def run(self, team: Team, address: str) -> list[MemberRecord]:
         """Start the team and serve it until every worker has finished; return the final record of each worker.
@@ -124,6 +134,7 @@ class Coordinator:
     def lead(self, team: Team, control: str) -> None:
         """Start the team, serve it, and dismiss it."""
         parting = team.parting_seconds
+        self.control = control
         try:
             team.start(control, self.seats)
             invitation = team.invitation()
@@ -131,7 +142,7 @@ class Coordinator:
                 self.listener(invitation)
             for source in [self.socket, *team.descriptors()]:
                 self.poller.register(source, zmq.POLLIN)
-            with hear_halt_signal(self.talk.halting.request) if self.can_halt else nullcontext():
+            with hear_halt_signal(lambda: self.talk.halting.request()) if self.can_halt else nullcontext():
                 self.serve(team)
             # Only after success: workers that have finished get time to end by themselves. After a failure they get
             # what the team allows, which is 0 where they can be killed.
@@ -162,14 +173,18 @@ class Coordinator:
 
     def forget_absent(self, team: Team) -> None:
         """Free the seats of workers that were admitted and have not introduced themselves since."""
-        for m in self.members:
-            where = team.where(m.rank)
+        for m in self.watched:
+            where = team.where(m.seat)
             silent = monotonic() - m.heard
             if where and not m.identity and silent > HELLO_SECONDS:
-                team.leave(m.rank)
-                self.seats.free(m.rank)
-                text = f"worker {m.rank} ({where}) joined and has not been heard for {silent:.0f} s; its seat is free"
+                self.take_seat(m, team)
+                text = f"worker {m.seat} ({where}) joined and has not been heard for {silent:.0f} s; its seat is free"
                 self.listener(Noticed(text))
+
+    def take_seat(self, member: MemberRecord, team: Team) -> None:
+        """Free the seat of a worker that has not introduced itself."""
+        team.leave(member.seat)
+        self.seats.free(member.seat)
 
     def look_for_room(self) -> None:
         """Report when this process cannot open any more files or connections, and when it can again."""
@@ -210,7 +225,7 @@ class Coordinator:
         """Tell all workers to stop, also one that introduces itself only now, and wait until they have ended."""
         self.leaving = True
         end = monotonic() + seconds
-        for m in self.members:
+        for m in self.watched:
             self.stop(m)
         while team.running() and monotonic() < end:
             self.socket.poll(20)
@@ -221,14 +236,18 @@ class Coordinator:
         while self.socket.poll(0):
             # The identity is derived from the ticket's secret, so knowing it is what authenticates a worker.
             name, *parts = self.socket.recv_multipart()
-            rank = self.seats.ranks.get(name)
-            if rank is not None:
-                self.take(self.members[rank], name, parts, team)
+            seat = self.seats.ranks.get(name)
+            if seat is not None:
+                self.take(self.member_on(seat), name, parts, team)
             elif self.seats.asks_for_seat(name):
                 self.admit(name, parts, team)
             elif name in self.seats.left:
                 late = f"its seat was given up after {HELLO_SECONDS:g} s of silence; join again"
                 self.socket.send_multipart([name, *pack_message(ControlProto(joined=JoinedProto(refused=late)))])
+
+    def member_on(self, seat: int) -> MemberRecord:
+        """The record of the worker on ``seat``."""
+        return self.members[seat]
 
     def take(self, member: MemberRecord, name: bytes, parts: Sequence[bytes], team: Team) -> None:
         """Handle a message of the holder of a ticket. Raises WorkerFailed for a message that no worker sends."""
@@ -236,9 +255,13 @@ class Coordinator:
             self.handle(member, name, unpack_message(parts), team)
         except GarbledMessage as error:
             if not member.identity:
-                self.notice(f"a process that joined as worker {member.rank} sent no valid message: {error}")
+                self.notice(f"a process that joined as worker {member.seat} sent no valid message: {error}")
             elif not self.leaving:
-                raise self.blame.failed(member.rank, str(error)) from error
+                self.refuse_message(member, error, team)
+
+    def refuse_message(self, member: MemberRecord, error: GarbledMessage, team: Team) -> None:
+        """Raise WorkerFailed for a message that no worker sends."""
+        raise self.blame.failed(member.rank, str(error)) from error
 
     def handle(self, member: MemberRecord, name: bytes, message: ControlProto, team: Team) -> None:
         """Handle a message of the holder of a ticket; ``hello`` introduces the worker, and other messages count only
@@ -247,24 +270,37 @@ class Coordinator:
         if kind != "hello" and not member.identity:
             return  # a heartbeat or an old message cannot introduce a worker
         member.heard = monotonic()
-        if kind == "hello" and message.hello.token == self.seats.ticket(member.rank).secret:
+        if kind == "hello" and message.hello.token == self.seats.ticket(member.seat).secret:
             member.identity = name
-            team.note_process(member.rank, message.hello.pid)
-            self.stop(member) if self.leaving else self.talk.welcome(member)
-        elif kind == "failed" and not self.leaving:
-            self.blame.report_failure(member, message.failed)
+            team.note_process(member.seat, message.hello.pid)
+            self.stop(member) if self.leaving else self.introduce(member)
         elif not self.leaving:
-            self.talk.hear(member, kind, getattr(message, kind))
+            self.hear_message(member, kind, getattr(message, kind), team)
+
+    def introduce(self, member: MemberRecord) -> None:
+        """Answer a worker that has introduced itself."""
+        self.talk.welcome(member)
+
+    def hear_message(self, member: MemberRecord, kind: str, said: Any, team: Team) -> None:
+        """Handle a message of ``kind`` from a worker that has introduced itself."""
+        if kind == "failed":
+            self.blame.report_failure(member, said)
+        else:
+            self.talk.hear(member, kind, said)
 
     def admit(self, name: bytes, parts: Sequence[bytes], team: Team) -> None:
         """Answer a process that has the token and asks to be a worker."""
         joined = JoinedProto(refused="the run is over") if self.leaving else self.decide(parts, team)
         if not joined.refused:
-            member = self.members[joined.rank]
+            member = self.member_on(joined.rank)
             member.heard = monotonic()
             joined.ticket = self.seats.ticket(joined.rank).secret
-            self.listener(Joined(member.rank, team.where(member.rank), team.missing()))
+            self.announce(member, team)
         self.socket.send_multipart([name, *pack_message(ControlProto(joined=joined))])
+
+    def announce(self, member: MemberRecord, team: Team) -> None:
+        """Report a worker that has a seat now."""
+        self.listener(Joined(member.seat, team.where(member.seat), team.missing()))
 
     def decide(self, parts: Sequence[bytes], team: Team) -> JoinedProto:
         """Decide whether a process may take part."""

@@ -45,6 +45,10 @@ class HaltBook:
         """Note that the run is to end."""
         self._requested = True
 
+    def take_request(self, earlier: HaltBook) -> None:
+        """Go on from the agreement of the last team of an elastic run: if the run is to end, ask the next team."""
+        self._requested = self._requested or earlier._requested
+
     def look(self) -> None:
         """Make the first proposal, once the run is to end and every worker trains."""
         if self._requested and not self._proposed and all(m.beat.phase for m in self._members):

@@ -25,7 +25,9 @@ class MetricMeans:
 class MetricBook:
     """Collection of reports. Those of one (phase, step) are complete when every worker has sent its own.
 
-    Of several groups only one reports. Its rate of samples is multiplied by the number of groups.
+    Of several groups only one reports. Its rate of samples is multiplied by the number of groups. ``carried`` are the
+    mini-batches since a report, and the sums of their metrics, that a run brings along which goes back to a snapshot:
+    they belong to its first report of training.
     """
 
     def __init__(self, partition: Partition) -> None:
@@ -33,6 +35,7 @@ class MetricBook:
         self.groups = partition.cluster.groups
         self.open: dict[tuple[str, int], list[ReportProto]] = {}
         self.last = monotonic()
+        self.carried: tuple[int, list[float]] = 0, []
 
     def rows(self, phase: str) -> int:
         """Rows of a mini-batch of ``phase``."""
@@ -56,15 +59,19 @@ class MetricBook:
             return None
         del self.open[key]
         reports.sort(key=lambda r: r.rank)  # so that rounding of the sums does not depend on the order of arrival
-        samples = self.rows(report.phase) * report.batches
         micros, sums = (
             self.partition.phases[report.phase],
             [sum(column) for column in zip(*(r.sum for r in reports), strict=True)],
         )
+        samples = self.rows(report.phase) * report.batches
         now = monotonic()
         processed = samples * self.groups if report.phase == "train" else samples
         rate = processed / max(now - self.last, 1e-9)
         self.last = now
+        if report.phase == TRAIN and self.carried[0]:
+            samples += self.rows(TRAIN) * self.carried[0]
+            sums = [one + other for one, other in zip(self.carried[1], sums, strict=True)]
+            self.carried = 0, []
         return MetricMeans(phase_figures(micros, sums, samples), phase_tables(micros, sums), rate)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from netpart.proto.control_pb2 import SnapshotProto
 
 
 class SnapshotBook:
     """Snapshots of a team of ``workers`` workers. ``committed`` is the newest step that all of them have stored.
 
+    ``sums`` are the mini-batches since the last report of training at that step, and the sums of their metrics.
     ``skipped`` and ``failed`` count those that nobody keeps, because a worker was still busy with the last one, or its
     buddy did not confirm.
     """
@@ -16,7 +19,8 @@ class SnapshotBook:
         self.workers = workers
         self.committed: int | None = None
         self.commits = self.skipped = self.failed = 0
-        self._stored: dict[int, set[int]] = {}
+        self.sums: tuple[int, list[float]] = 0, []
+        self._stored: dict[int, dict[int, SnapshotProto]] = {}
         self._dropped: set[int] = set()
 
     def hear(self, said: SnapshotProto) -> SnapshotProto | None:
@@ -31,15 +35,17 @@ class SnapshotBook:
             raise ValueError(f"outcome {outcome}, which only the coordinator decides")
         if step in self._dropped or step <= (-1 if self.committed is None else self.committed):
             return None
-        return self._store(step, said.rank) if outcome == SnapshotProto.STORED else self._drop(step, outcome)
+        return self._store(step, said) if outcome == SnapshotProto.STORED else self._drop(step, outcome)
 
-    def _store(self, step: int, rank: int) -> SnapshotProto | None:
-        self._stored.setdefault(step, set()).add(rank)
-        if len(self._stored[step]) < self.workers:
+    def _store(self, step: int, said: SnapshotProto) -> SnapshotProto | None:
+        told = self._stored.setdefault(step, {})
+        told[said.rank] = said
+        if len(told) < self.workers:
             return None
+        self.sums = _total_sums([told[rank] for rank in sorted(told)])
         self.committed = step
         self.commits += 1
-        self._stored = {later: ranks for later, ranks in self._stored.items() if later > step}
+        self._stored = {later: those for later, those in self._stored.items() if later > step}
         self._dropped = {later for later in self._dropped if later > step}
         return SnapshotProto(step=step, outcome=SnapshotProto.COMMITTED)
 
@@ -51,3 +57,10 @@ class SnapshotBook:
         else:
             self.failed += 1
         return SnapshotProto(step=step, outcome=SnapshotProto.DROPPED)
+
+
+def _total_sums(told: Sequence[SnapshotProto]) -> tuple[int, list[float]]:
+    """The mini-batches, which all workers count alike, and the sums over all workers. Raises ValueError if sums do not
+    match."""
+    sums = [sum(column) for column in zip(*(said.sum for said in told if said.sum), strict=True)]
+    return max(said.batches for said in told), sums

@@ -17,9 +17,11 @@ from netpart.layers.inputs.rows import RowInput
 
 
 def summarise_run(
-    partition: Partition, options: RunOptions, members: list[MemberRecord], notes: RunRecord, seconds: float
-) -> Summary:
-    """Build the Summary at the end of a run. One that ended early is summed up as one of so many steps."""
+    partition: Partition, options: RunOptions, members: list[MemberRecord], notes: RunRecord, seconds: float,
+    began: int,
+) -> Summary:  # fmt: skip
+    """Build the Summary at the end of a run from step ``began``. One that ended early is summed up as one of so many
+    steps. ``partition`` and ``options`` are those of the last team."""
     if notes.stopped is not None:
         partition = _shorten_run(partition, notes.stopped.step)
     steps = max(0, partition.job.train_steps - options.first_step)
@@ -32,7 +34,7 @@ def summarise_run(
     return Summary(
         name=partition.graph.net.name,
         workers=cluster.groups * cluster.workers,
-        steps=steps,
+        steps=max(0, partition.job.train_steps - began),
         loss=_first_metric_named(last, "loss"),
         accuracy=_first_metric_named(last, "accuracy"),
         seconds=seconds,
@@ -65,6 +67,7 @@ def summarise_run(
         halted=isinstance(notes.stopped, Halted),
         best=notes.best if judges_best else {},
         best_checkpoint=notes.best_checkpoint if judges_best else "",
+        changes=notes.changes,
     )
 
 

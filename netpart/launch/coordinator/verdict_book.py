@@ -9,6 +9,7 @@ One verdict carries all decisions: whether the run ends, whether the best checkp
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass
 from math import nan
 from pathlib import Path
@@ -58,6 +59,7 @@ class VerdictBook:
         self.end = partition.job.train_steps
         self.judged: dict[str, int] = {}
         self.stopped: Judged | None = None
+        self._before: list[tuple[int, dict[str, MetricJudge], dict[str, int]]] = []
         if restored is not None and self.judges:
             self._restore(restored)
 
@@ -80,6 +82,7 @@ class VerdictBook:
         mine = {name: judge for name, judge in self.judges.items() if judge.metric.phase == phase}
         if not mine:
             return None
+        self._before.append((step, deepcopy(self.judges), dict(self.judged)))
         message = VerdictProto(step=step, phase=phase)
         again = step <= self.judged.get(phase, -1)
         events = [] if again else self._take_values(mine, step, metrics, message)
@@ -91,6 +94,14 @@ class VerdictBook:
         if RATE in mine and self.base_lr is not None:
             message.base_lr = self.base_lr
         return Verdict(message, tuple(events))
+
+    def go_back(self, step: int) -> None:
+        """Forget all verdicts of ``step`` and later ones: an elastic run repeats what they were about."""
+        later = [state for state in self._before if state[0] >= step]
+        if later:
+            _, self.judges, self.judged = later[0]
+            self.stopped = None
+        self._before = self._before[: len(self._before) - len(later)]
 
     def _take_values(
         self, mine: dict[str, MetricJudge], step: int, metrics: Mapping[str, float], message: VerdictProto

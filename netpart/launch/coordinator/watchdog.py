@@ -28,9 +28,13 @@ GAP_SECONDS = 1.5
 
 @dataclass
 class MemberRecord:
-    """What is known about one worker."""
+    """What is known about one worker: member ``rank`` of the present team, on the seat ``seat`` of the run.
+
+    A seat is a process, and keeps its number when an elastic run cuts the job anew; in the first team both are equal.
+    """
 
     rank: int
+    seat: int = -1
     identity: bytes = b""
     address: str | None = None
     heard: float = 0.0
@@ -46,6 +50,10 @@ class MemberRecord:
     finished: Any = None
     trace: Any = None
 
+    def __post_init__(self) -> None:
+        if self.seat < 0:
+            self.seat = self.rank
+
     def last_moment(self) -> str:
         """Its last reported phase, step and action."""
         return describe_moment(self.beat.phase, self.beat.step, self.beat.doing or "starting")
@@ -58,7 +66,7 @@ def describe_moment(phase: str, step: int, doing: str) -> str:
 
 @dataclass(frozen=True)
 class FailureVerdict:
-    """Why the run must end: ``rank`` is at fault, ``text`` is the reason."""
+    """Why the run must end: the worker of seat ``rank`` is at fault, ``text`` is the reason."""
 
     rank: int
     text: str
@@ -89,7 +97,8 @@ class Watchdog:
     def look(self, now: float, dead: Mapping[int, str], stopped: Callable[[int], bool]) -> FailureVerdict | None:
         """The verdict at ``now``, or None.
 
-        ``dead`` maps each ended worker to how it ended; ``stopped`` returns whether a worker is stopped.
+        ``dead`` maps the seat of each ended worker to how it ended; ``stopped`` returns whether that of a seat is
+        stopped.
         """
         # This process was suspended itself: heartbeats that arrived meanwhile are still unread, so every clock
         # restarts.
@@ -98,8 +107,10 @@ class Watchdog:
             for member in self.members:
                 member.heard = now
         self.looked = now
-        for rank, how in dead.items():
-            return FailureVerdict(rank, f"died ({how}), last heard in {self.members[rank].last_moment()}")
+        for member in self.members:
+            if member.seat in dead:
+                how = dead[member.seat]
+                return FailureVerdict(member.seat, f"died ({how}), last heard in {member.last_moment()}")
         return next(filter(None, (self.silence(member, now, stopped) for member in self.members)), None)
 
     def silence(self, member: MemberRecord, now: float, stopped: Callable[[int], bool]) -> FailureVerdict | None:
@@ -108,18 +119,18 @@ class Watchdog:
         if silent <= SILENT_SECONDS:
             return None
         last = f"last heard in {member.last_moment()}"
-        if stopped(member.rank):
-            return FailureVerdict(member.rank, f"stopped, or its link is lost: not heard for {silent:.1f} s, {last}")
+        if stopped(member.seat):
+            return FailureVerdict(member.seat, f"stopped, or its link is lost: not heard for {silent:.1f} s, {last}")
         if not member.identity:
             return self.absence(member) if now - self.began > self.start_seconds else None
         if silent > max(self.patience, SILENT_SECONDS):
-            return FailureVerdict(member.rank, f"runs, but is not heard for {silent:.1f} s, {last}")
+            return FailureVerdict(member.seat, f"runs, but is not heard for {silent:.1f} s, {last}")
         return None
 
     def absence(self, member: MemberRecord) -> FailureVerdict:
         """The verdict on the first worker that did not connect. It names the others too."""
-        others = [str(m.rank) for m in self.members if not m.identity and m is not member]
+        others = [str(m.seat) for m in self.members if not m.identity and m is not member]
         too = f", nor did {' and '.join(others)}" if others else ""
         return FailureVerdict(
-            member.rank, f"{self.absence_text.replace('{}', f'{self.start_seconds:g} s')}{too}; {self.hint}"
+            member.seat, f"{self.absence_text.replace('{}', f'{self.start_seconds:g} s')}{too}; {self.hint}"
         )

@@ -10,6 +10,8 @@
                         ◀──────     go(addresses)
     beat, report, checkpoint_due, checkpoint_written, finished | failed  ──────▶
                         ◀──────     checkpoint_open, verdict, halt, stop
+                        ◀──────     regroup(team)       in an elastic run, at any moment
+    standby(team)       ──────▶                         then welcome, ready and go again
     region_write | region_read  ──────▶                 from another host
                         ◀──────     region
 
@@ -48,10 +50,20 @@ SNAPSHOT = "snapshot"
 """A kind of message that may arrive at any moment, and needs no answer."""
 HALT = "halt"
 """A kind of message that may arrive at any moment, and is answered at once."""
+REGROUP = "regroup"
+"""A kind of message that may arrive at any moment in an elastic run: it ends what the worker does."""
 
 
 class StopRequested(NetpartError):
     """The coordinator has requested that this worker stop."""
+
+
+class RegroupRequested(NetpartError):
+    """The coordinator has requested that this worker leave its team and wait for ``team``."""
+
+    def __init__(self, rank: int, team: int) -> None:
+        super().__init__(f"worker {rank}: asked to wait for team {team}")
+        self.team = team
 
 
 @dataclass
@@ -70,7 +82,8 @@ class WorkerStatus:
 class ControlClient:
     """One worker's connection to the coordinator at ``address``. Only the worker's thread calls its methods.
 
-    ``ticket`` proves that this is worker ``rank``. Over tcp the heartbeat thread calls ``lost`` when the link is lost.
+    ``ticket`` proves that this is the worker of seat ``rank``, which is its rank in the first team of a run; ``rank`` is
+    that in the present team. Over tcp the heartbeat thread calls ``lost`` when the link is lost.
     No message that the worker could wait for arrives after that. ``heed_halt`` is called with each message that the run
     is to end at a step, ``heed_snapshot`` with each decision about a snapshot.
     """
@@ -85,7 +98,7 @@ class ControlClient:
     ) -> None:
         self.context = context
         self.address = address
-        self.rank = rank
+        self.rank = self.seat = rank
         self.ticket = ticket
         self.lost = lost
         self.status = WorkerStatus()
@@ -106,21 +119,38 @@ class ControlClient:
         self._beats.start()
         return self.receive("welcome")
 
+    def wait_for_team(self, team: int) -> ControlProto:
+        """Tell that this worker has left its team, and wait for the plan of ``team``.
+
+        Raises RegroupRequested if that team ends before it begins, and what ``receive`` raises.
+        """
+        self._verdicts.clear()
+        self.heed_halt, self.heed_snapshot = lambda halt: None, lambda decision: None
+        self.status.phase, self.status.doing = "", lambda: "waiting for the next team"
+        message = ControlProto()
+        message.standby.team = team
+        self.send(message)
+        return self.receive("welcome")
+
     def send(self, message: ControlProto) -> None:
         """Send ``message`` without blocking."""
         self._socket.send_multipart(pack_message(message))
 
-    def receive(self, wanted: str) -> ControlProto:
+    def receive(self, wanted: str, seconds: float | None = None) -> ControlProto:
         """Wait for the next message, which must be of kind ``wanted``, VERDICT or HALT; return one that is wanted.
 
-        There is no timeout: a coordinator may have been suspended, and if it dies, its workers die too. Raises
-        StopRequested if the coordinator requests a stop, NetpartError for any other message.
+        Without ``seconds`` there is no timeout: a coordinator may have been suspended, and if it dies, its workers die
+        too. Raises StopRequested if the coordinator requests a stop, RegroupRequested if it requests to leave the team,
+        NetpartError for any other message, and if none comes within ``seconds``.
         """
         if wanted == VERDICT and self._verdicts:
             return self._verdicts.popleft()
-        while not self._is_wanted(message := unpack_message(self._socket.recv_multipart()), wanted):
-            pass
-        return message
+        end = None if seconds is None else monotonic() + seconds
+        while True:
+            if end is not None and not self._socket.poll(max(0, int(1000 * (end - monotonic())))):
+                raise NetpartError(f"worker {self.rank}: expected {wanted} within {seconds:g} s, got none")
+            if self._is_wanted(message := unpack_message(self._socket.recv_multipart()), wanted):
+                return message
 
     def _is_wanted(self, message: ControlProto, wanted: str) -> bool:
         """True for a message of kind ``wanted``. A verdict that arrives before this worker waits for it is kept.
@@ -132,6 +162,8 @@ class ControlClient:
             raise NetpartError(f"worker {self.rank}: {printable_text(message.joined.refused, REFUSAL)}")
         if kind == "stop":
             raise StopRequested(f"worker {self.rank}: stopped by the coordinator")
+        if kind == REGROUP:
+            raise RegroupRequested(self.rank, message.regroup.team)
         if kind == HALT:
             self.heed_halt(message.halt)
         elif kind == SNAPSHOT:
@@ -191,7 +223,7 @@ class ControlClient:
 
     def _connect(self, which: bytes) -> tuple[zmq.Socket[bytes], LinkMonitor | None]:
         """Open one of this worker's sockets, with a link monitor if a lost link must be reported."""
-        name = socket_identity(self.ticket.secret, self.rank, which)
+        name = socket_identity(self.ticket.secret, self.seat, which)
         socket = make_dealer(self.context, self.address, self.ticket, name)
         # The monitor must be attached before the socket connects, or it would miss the first events.
         link = LinkMonitor(socket, monotonic()) if self.lost and is_tcp_address(self.address) else None

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 LOOK_UP_SECONDS = 0.5
 """How often a waiting worker checks whether it should stop."""
+ELASTIC_LOOK_UP_SECONDS = 0.05
+"""The same in an elastic run, which goes on once all have stopped."""
 BETWEEN_GROUPS = (Way.PUSH, Way.PULL, Way.AVERAGE)
 """Messages without a deadline here. A group may wait long for another one that tests or is slow. The coordinator ends
 the run if no worker makes progress."""
@@ -29,11 +31,15 @@ class Overdue(WorkerFailed):
 class DeadlineWaiter:
     """Wait at most ``deadline`` seconds for the same message, and check for messages of the coordinator meanwhile."""
 
-    def __init__(self, transport: Transport, control: ControlClient, cluster: Cluster, deadline: float) -> None:
+    def __init__(
+        self, transport: Transport, control: ControlClient, cluster: Cluster, deadline: float,
+        look_up: float = LOOK_UP_SECONDS,
+    ) -> None:  # fmt: skip
         self.transport = transport
         self.control = control
         self.cluster = cluster
         self.deadline = deadline
+        self.look_up = look_up
         self.last: WaitReason | None = None
         self.waited = 0.0
 
@@ -56,11 +62,11 @@ class DeadlineWaiter:
                 "does, or raise the deadline with --set deadline=SECONDS"
             )
         began = monotonic()
-        if not self.transport.wait(min(LOOK_UP_SECONDS, left, waiting.look)):
+        if not self.transport.wait(min(self.look_up, left, waiting.look)):
             self.control.check()
-        # One wait lasts about LOOK_UP_SECONDS. If the clock moved much further, this process was suspended, which is
+        # One wait lasts about ``look_up`` seconds. If the clock moved much further, this process was suspended, which is
         # not the peer's fault; so at most twice that time counts.
-        self.waited += min(monotonic() - began, 2 * LOOK_UP_SECONDS)
+        self.waited += min(monotonic() - began, 2 * self.look_up)
 
     def _refused_text(self, peer: int) -> str:
         """The frames of ``peer`` that were dropped, one of which may be the one that is missed; "" if none was."""

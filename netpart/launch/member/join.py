@@ -106,7 +106,7 @@ def _play_joined_worker(
 
     def made(welcome: WelcomeProto) -> Transport:
         check_process_limits(welcome.workers)
-        return ZeroMQTransport(rank, welcome.run_id, secret=read_secret(welcome))
+        return ZeroMQTransport(welcome.rank, welcome.run_id, secret=read_secret(welcome))
 
     def lost() -> NoReturn:
         exit_at_once(

@@ -23,7 +23,7 @@ from netpart.launch.control.due_steps import barrier_steps, evaluation_times, is
 from netpart.launch.member.checkpoint_files import LOCAL, CheckpointFiles
 from netpart.launch.member.checkpoint_share import CheckpointShare
 from netpart.launch.member.control_client import ControlClient
-from netpart.launch.member.deadline_waiter import LOOK_UP_SECONDS, DeadlineWaiter
+from netpart.launch.member.deadline_waiter import ELASTIC_LOOK_UP_SECONDS, LOOK_UP_SECONDS, DeadlineWaiter
 from netpart.launch.member.halt_agreement import HaltAgreement
 from netpart.proto.cluster import Cluster
 from netpart.proto.control_pb2 import ControlProto, WelcomeProto
@@ -58,7 +58,8 @@ class WorkerLoop:
         self.averages = averages
         self.snapshots: SnapshotSchedule | None = None
         self.cluster = cluster or Cluster(player.program.workers)
-        self.patience = DeadlineWaiter(transport, control, self.cluster, welcome.deadline)
+        look_up = ELASTIC_LOOK_UP_SECONDS if welcome.region_secret else LOOK_UP_SECONDS
+        self.patience = DeadlineWaiter(transport, control, self.cluster, welcome.deadline, look_up)
         self.share = CheckpointShare(player, control, welcome, files)
         self.first = welcome.first_step
         self.end = max(welcome.first_step, job.train_steps)
@@ -156,7 +157,8 @@ class WorkerLoop:
     def just_restored(self, step: int) -> bool:
         """True if the parameters were just read from the checkpoint of ``step``, so that saving it again would change
         nothing."""
-        return bool(self.job.resume and self.welcome.restore) and step == self.welcome.first_step
+        from_file = self.welcome.restore and not self.welcome.HasField("regions")
+        return bool(self.job.resume and from_file) and step == self.welcome.first_step
 
     @property
     def trains(self) -> bool:
@@ -173,6 +175,12 @@ class WorkerLoop:
         goes back to it repeats them."""
         if now and self.snapshots is not None:
             self.snapshots.look(step)
+
+    def training_sums(self) -> tuple[int, list[float]]:
+        """Mini-batches since the last report of training, and the sums of their metrics on this worker."""
+        if self.control.rank not in self.cluster.reporting_ranks:
+            return 0, []
+        return self.batches, self.player.peek_metrics(TRAIN).tolist()
 
     def equalise_if(self, step: int, now: bool) -> None:
         """Make the parameters of all groups equal, if each group has its own."""

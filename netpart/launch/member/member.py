@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -16,7 +17,7 @@ from netpart.data.remote.attempts import stop_requests
 from netpart.errors import NetpartError
 from netpart.launch.control.token import VARIABLE, RunToken, parse_token
 from netpart.launch.member.checkpoint_files import LOCAL, RemoteFiles
-from netpart.launch.member.control_client import ControlClient, StopRequested, encode_refused
+from netpart.launch.member.control_client import ControlClient, RegroupRequested, StopRequested, encode_refused
 from netpart.launch.member.loop import WorkerLoop
 from netpart.launch.member.prepare import prepare_loop
 from netpart.proto.control_pb2 import ControlProto, WelcomeProto
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 
 Connect = Callable[[WelcomeProto], Transport]
 """Makes this worker's transport, before any message is expected on it."""
+
+
+class LeftRun(NetpartError):
+    """The user of this worker's host has ended it."""
 
 
 @dataclass(frozen=True)
@@ -57,18 +62,44 @@ def run_member(
     print(f"worker {rank}: process {os.getpid()}", file=log, flush=True)
     try:
         welcome = control.hello().welcome
-        try:
-            transport = connect(welcome)
-        except Exception as error:
-            _tell_failure(control, error, log, away)
-            return False
-        control.status.refused = transport.refused
-        with transport:
-            return _prepare_and_play(welcome, transport, control, listen, log, away)
+        serve = partial(serve_team, connect, control, listen, log, away)
+        return _serve_elastic(serve, control, welcome, listen, log) if welcome.region_secret else serve(welcome)
     except StopRequested:
         return False
     finally:
         control.close()
+
+
+def _serve_elastic(
+    serve: Callable[..., bool], control: ControlClient, welcome: WelcomeProto, listen: str, log: TextIO
+) -> bool:
+    """Serve in the teams of an elastic run, by ``serve``; return True if it completed."""
+    from netpart.launch.member.elastic_member import ElasticMember, serve_teams
+
+    try:
+        elastic = ElasticMember(welcome, listen)
+    except Exception as error:
+        _tell_failure(control, error, log)
+        return False
+    return serve_teams(elastic, welcome, serve, control, log)
+
+
+def serve_team(
+    connect: Connect, control: ControlClient, listen: str, log: TextIO, away: RemoteHost | None, welcome: WelcomeProto,
+    elastic: ElasticMember | None = None,
+) -> bool:  # fmt: skip
+    """Serve in the team of ``welcome`` to its end; return True if the run completed.
+
+    An error is sent to the coordinator. Raises StopRequested, and RegroupRequested in an elastic run.
+    """
+    try:
+        transport = connect(welcome)
+    except Exception as error:
+        _tell_failure(control, error, log, away)
+        return False
+    control.status.refused = transport.refused
+    with transport:
+        return _prepare_and_play(welcome, transport, control, listen, log, away, elastic)
 
 
 def _prepare_and_play(
@@ -78,6 +109,7 @@ def _prepare_and_play(
     listen: str,
     log: TextIO,
     away: RemoteHost | None,
+    elastic: ElasticMember | None,
 ) -> bool:
     """Prepare and play. An error reaches the coordinator before anything is closed."""
     from netpart.worker.gpu.communicators import Communicators
@@ -85,37 +117,29 @@ def _prepare_and_play(
     communicators = Communicators(control.rank)
     folder = away.folder if away and away.folder else Path(welcome.folder)
     files = RemoteFiles(control) if away else LOCAL
-    elastic = None
     try:
-        elastic = _elastic_member(welcome, listen)
         loop = prepare_loop(welcome, transport, communicators, control, listen, log, folder, files, elastic)
         with np.errstate(all="ignore"):  # nan and infinity show in the metrics, which end the run
             _play_job(loop)
         _tell_finish(control, loop)
         control.await_stop()
         return True
+    except RegroupRequested:
+        transport.abandon()
+        raise
     except StopRequested:
-        return False
+        raise
     except KeyboardInterrupt:
-        _tell_failure(control, NetpartError("interrupted on its host"), log)
+        _tell_failure(control, LeftRun("interrupted on its host"), log)
         raise
     except Exception as error:
         _tell_failure(control, error, log, away)
+        if elastic is not None:
+            transport.abandon()  # the next team must not wait for frames to a worker that is gone
         return False
     finally:
         # Nothing but this abort ends work on the GPU that waits for a rank that is gone.
         communicators.close()
-        if elastic is not None:
-            elastic.close()
-
-
-def _elastic_member(welcome: WelcomeProto, listen: str) -> ElasticMember | None:
-    """The region service of a worker of an elastic run, None for other runs."""
-    if not welcome.region_secret:
-        return None
-    from netpart.launch.member.elastic_member import ElasticMember
-
-    return ElasticMember(welcome, listen)
 
 
 def _play_job(loop: WorkerLoop) -> None:
@@ -171,7 +195,7 @@ def run_worker_process(environment: Mapping[str, str]) -> int:
     ticket = parse_token(environment[VARIABLE], VARIABLE)
 
     def connect(welcome: WelcomeProto) -> Transport:
-        return make_transport(welcome, rank)
+        return make_transport(welcome, welcome.rank)
 
     try:
         with zmq.Context() as context:

@@ -77,7 +77,7 @@ def prepare_loop(
     go = _await_peers(control, transport, communicators, ready, welcome.deadline)
     if elastic and go.HasField("snapshot"):
         freq = partition.job.elastic.snapshot_freq
-        loop.snapshots = elastic.schedule(player, control, welcome, go.snapshot, freq)
+        loop.snapshots = elastic.schedule(loop, control, welcome, go.snapshot, freq)
     for ranks in communicators.found:
         print(f"worker {rank}: NCCL among workers {', '.join(map(str, ranks))}", file=log, flush=True)
     return loop

@@ -124,6 +124,53 @@ class Halted:
 
 
 @dataclass(frozen=True)
+class Lost:
+    """An elastic run has lost ``worker``, on host ``where`` ("": this one), for the ``reason``."""
+
+    worker: int
+    where: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Recut:
+    """An elastic run is cut anew for ``workers`` workers, and goes back to ``step``.
+
+    ``left`` workers are there. ``source`` says where the values of that step are: MEMORY, CHECKPOINT or START.
+    ``scheme`` is that of the cut.
+    """
+
+    step: int
+    workers: int
+    left: int
+    source: str
+    scheme: str
+
+
+@dataclass(frozen=True)
+class WentOn:
+    """An elastic run that was cut anew goes on with ``step`` on ``workers`` workers.
+
+    ``seconds`` after the loss or, if none was ``lost``, after the snapshot at which others ``joined``. ``again`` steps
+    are repeated. ``lost`` are the losses, ``joined`` the hosts of workers that take part now. ``source`` is that of
+    ``Recut``.
+    """
+
+    step: int
+    workers: int
+    seconds: float
+    again: int
+    source: str
+    lost: tuple[str, ...] = ()
+    joined: tuple[str, ...] = ()
+
+
+MEMORY, CHECKPOINT, START = "memory", "checkpoint", "start"
+"""Where an elastic run finds the values of the step that it goes back to: in the memory of its workers, in a checkpoint
+on disk, or nowhere, so that it starts again."""
+
+
+@dataclass(frozen=True)
 class Updated:
     """Server ``rank``, or the first worker of a group that averages, has made an update."""
 
@@ -148,7 +195,7 @@ class Ended:
     summary: Summary
 
 
-Event = Invited | Joined | Noticed | Started | Measured | Judged | Halted | Saved | Ended
+Event = Invited | Joined | Noticed | Started | Measured | Judged | Halted | Saved | Lost | Recut | WentOn | Ended
 Listener = Callable[[Event], None]
 ListenerMaker = Callable[["RunDescription"], AbstractContextManager[Listener]]
 """Opens a listener for the run that is described, for the duration of the run. The members of
@@ -169,7 +216,9 @@ class Summary:
     servers. ``staleness`` covers all updates that servers made, or all averages. ``stopped`` is why the run ended
     before its last step, "" if it did not; ``halted``: it was asked to, and is to be resumed. ``best`` is the latest
     validation that ``best_checkpoint`` was written for: its {metric, value, step}. ``sealing`` is that of ``Started``.
-    ``refused_frames`` counts frames that workers dropped, as they were not of this run, or not authentic.
+    ``refused_frames`` counts frames that workers dropped, as they were not of this run, or not authentic. ``changes``
+    are the changes of an elastic run's workers, each as the fields of ``WentOn``; after one, bytes, memory, devices and
+    seconds of training are those of the last team.
     """
 
     name: str
@@ -204,6 +253,7 @@ class Summary:
     halted: bool = False
     best: dict[str, Any] = field(default_factory=dict)
     best_checkpoint: str = ""
+    changes: list[dict[str, Any]] = field(default_factory=list)
 
     def _repr_html_(self) -> str:
         """The HTML that a notebook shows."""

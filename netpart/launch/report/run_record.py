@@ -15,7 +15,18 @@ from typing import Any, TextIO
 from netpart.checkpoint.steps import best_file
 from netpart.errors import ConfigError, DataError, os_error_text
 from netpart.graph.judged_metrics import BEST, STOP
-from netpart.launch.report.events import Event, Halted, Judged, Listener, Measured, Saved, Staleness, Started, Updated
+from netpart.launch.report.events import (
+    Event,
+    Halted,
+    Judged,
+    Listener,
+    Measured,
+    Saved,
+    Staleness,
+    Started,
+    Updated,
+    WentOn,
+)
 from netpart.launch.report.workspace import refuse_removal
 
 
@@ -43,6 +54,9 @@ class RunRecord:
         self.best_checkpoint = ""
         self.best: dict[str, Any] = {}
         self.stopped: Judged | Halted | None = None
+        self.changes: list[dict[str, Any]] = []
+        self.newest: dict[str, int] = {}
+        self.told: dict[str, int] = {}
         self.take_earlier_best(kept)
 
     def noted_until(self, step: int) -> list[str]:
@@ -68,6 +82,10 @@ class RunRecord:
         full."""
         if isinstance(event, Updated):
             return self.note_update(event)
+        if isinstance(event, (Measured, Judged)) and self.is_repeated(event):
+            return
+        if isinstance(event, WentOn):
+            self.note_change(event)
         if isinstance(event, Measured):
             self.latest[event.phase] = event.metrics
             self.tests += [event] if event.phase == "test" else []
@@ -84,6 +102,21 @@ class RunRecord:
             listener(event)
         if isinstance(event, Saved):
             self.refuse_removal()  # only now, so that the error comes after the checkpoint is recorded
+
+    def is_repeated(self, event: Measured | Judged) -> bool:
+        """True for what an elastic run that went back a few steps measures and decides again, with the same values."""
+        key = event.phase if isinstance(event, Measured) else f"{event.phase} {event.decides}"
+        if event.step <= self.told.get(key, -1):
+            return True
+        self.newest[key] = event.step
+        return False
+
+    def note_change(self, event: WentOn) -> None:
+        """Write a change of the workers, and keep it for the summary. What was told before it is not told again."""
+        self.told = dict(self.newest)
+        change = asdict(event) | {"change": "lost" if event.lost else "joined"}
+        self.changes.append(change)
+        self.write_line(change)
 
     def write_line(self, line: dict[str, Any]) -> None:
         """Write a line of metrics.jsonl. Raises DataError if the disk is full."""

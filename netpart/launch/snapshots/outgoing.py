@@ -17,6 +17,8 @@ from netpart.proto.control_pb2 import RegionHeadProto
 
 SHARE = 0.5
 """Share of the time in which a message is under way."""
+LATER_SECONDS = 0.02
+"""After so many seconds a message is sent again that came before its buddy was in the same team."""
 RANGES = 256
 """Largest number of ranges in one message."""
 
@@ -35,6 +37,7 @@ class Outgoing:
         self.committed = store.committed
         self.done, self.failed = not names, ""
         self._region = self._start = self._sent = self._number = 0
+        self._place = 0, 0, 0
         self._waiting = False
         self._began = self._rested = monotonic()
         self._deadline = self._began + seconds
@@ -53,6 +56,10 @@ class Outgoing:
         """Take an answer. One that is not to the last message changes nothing."""
         if head.number != self._number or not self._waiting:
             return
+        if head.verb == RegionHeadProto.LATER:
+            self._waiting = False
+            (self._region, self._start, self._sent), self._rested = self._place, now + LATER_SECONDS
+            return
         if head.verb != RegionHeadProto.TAKEN or head.taken != self._sent:
             self.failed = (
                 f"the region service at {self.link.address} refused step {self.generation.step}: {head.reason!r:.200}"
@@ -67,7 +74,7 @@ class Outgoing:
         head.team, head.step = self.generation
         if self.committed is not None and self.committed.team == self.generation.team:
             head.committed = self.committed.step
-        place = self._region, self._start, self._sent
+        self._place = place = self._region, self._start, self._sent
         try:
             payload = self._next_payload(head)
             sent = self.link.send(head, payload)

@@ -12,7 +12,7 @@ One snapshot is under way at a time, so that two generations are enough. A step 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from netpart.launch.snapshots.copying import RegionSources
 from netpart.launch.snapshots.duties import SnapshotDuty
@@ -22,21 +22,26 @@ from netpart.proto.control_pb2 import ControlProto, SnapshotProto
 from netpart.worker.player import Player
 
 Send = Callable[[ControlProto], None]
+Sums = tuple[int, Sequence[float]]
+"""Mini-batches since the last report of training, and the sums of their metrics on one worker."""
 
 
 class SnapshotSchedule:
     """Snapshots of ``player``, worker ``rank`` of ``team``, every ``freq`` steps and before the first one.
 
-    The first one gives the regions of a run that was cut anew their two copies again. ``send`` tells the coordinator.
-    ``skipped`` counts the snapshots that were due while another was under way.
+    The first one gives the regions of a run that was cut anew their two copies again. ``send`` tells the coordinator,
+    with ``sums`` at the time of the snapshot: who goes back to it reports them with the steps that follow. ``skipped`` counts the snapshots that were due while another was under way.
     """
 
     def __init__(
-        self, player: Player, service: RegionService, duty: SnapshotDuty, team: int, rank: int, freq: int, send: Send
-    ) -> None:
+        self, player: Player, service: RegionService, duty: SnapshotDuty, team: int, rank: int, freq: int, send: Send,
+        sums: Callable[[], Sums] = lambda: (0, ()),
+    ) -> None:  # fmt: skip
         self.service, self.store, self.duty = service, service.store, duty
         self.team, self.rank, self.freq, self.send = team, rank, freq, send
         self.sources = RegionSources(player, duty)
+        self.sums = sums
+        self._summed: Sums = 0, ()
         self.under_way: Generation | None = None
         self.taken = self.skipped = 0
         self._newest = -1
@@ -60,6 +65,7 @@ class SnapshotSchedule:
             self._tell(step, SnapshotProto.SKIPPED)
             return
         self.taken += 1
+        self._summed = self.sums()
         self.under_way = generation = Generation(self.team, step)
         self.store.begin(generation)
         self.sources.copy_to(self.store, generation)
@@ -86,4 +92,7 @@ class SnapshotSchedule:
 
     def _tell(self, step: int, outcome: SnapshotProto.Outcome, reason: str = "") -> None:
         told = SnapshotProto(rank=self.rank, step=step, outcome=outcome, reason=reason)
+        if outcome == SnapshotProto.STORED:  # one is under way at a time, so these are the sums of that one
+            told.batches, sums = self._summed
+            told.sum.extend(sums)
         self.send(ControlProto(snapshot=told))

@@ -2,6 +2,7 @@
 asks for regions.
 
     PUT   ranges of bytes of the regions that were announced, in order     -> TAKEN, bytes so far
+                                                                           -> LATER, from a team that is not begun here
     GET   boxes of a snapshot                                              -> GIVEN, their elements
                                                                            -> REFUSED, why
 
@@ -182,6 +183,8 @@ class RegionService:
 
     def _reply(self, head: RegionHeadProto, payload: memoryview) -> tuple[RegionHeadProto, bytes]:
         generation = Generation(head.team, head.step)
+        if head.verb == RegionHeadProto.PUT and head.team > self._team:
+            return RegionHeadProto(verb=RegionHeadProto.LATER), b""
         if head.verb == RegionHeadProto.PUT:
             taken = self._put(generation, head, payload)
             return RegionHeadProto(verb=RegionHeadProto.TAKEN, taken=taken), b""

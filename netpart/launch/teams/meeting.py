@@ -49,14 +49,14 @@ class JoinTeam(OpenSeats, ProcessTeam):
     """``workers`` workers; the first ``meeting.local`` are processes of this host. ``seats`` are the others, by
     rank."""
 
-    def __init__(self, workers: int, meeting: Meeting, workspace: Path, threads: int = 0) -> None:
+    def __init__(self, workers: int, meeting: Meeting, workspace: Path, threads: int = 0, most: int = 0) -> None:
         # The local workers listen on the same interface as the coordinator, at ports of their own: remote workers
         # connect to both.
         listen = meeting.address.rpartition(":")[0] + ":*"
         ProcessTeam.__init__(self, min(meeting.local, workers), workspace / "log", listen, threads)
         self.meeting = meeting
         self.token_file = workspace / "token"
-        self.open_seats(range(self.workers, workers))
+        self.open_seats(range(self.workers, max(workers, most)), workers)
         self.here = local_address() if self.workers else ""
         self.start_seconds = meeting.wait
         self.absence = f"expected to join {meeting.listen} within {{}} (--wait), did not"
@@ -70,6 +70,12 @@ class JoinTeam(OpenSeats, ProcessTeam):
         if self.meeting.token is None:
             write_token_file(self.token_file, seats.token)
         super().start(control, seats)
+
+    def retire(self, rank: int) -> None:
+        OpenSeats.leave(self, rank) if rank in self.seats else ProcessTeam.retire(self, rank)
+
+    def restart(self, rank: int, control: str, seats: WorkerSeats) -> bool:
+        return rank not in self.seats and ProcessTeam.restart(self, rank, control, seats)
 
     def invitation(self) -> Invited | None:
         """The command for the other hosts, quoted so that it can be pasted into a shell."""
@@ -109,4 +115,4 @@ class JoinTeam(OpenSeats, ProcessTeam):
 def join_team(plan: TeamPlan) -> JoinTeam:
     """The launcher "join"."""
     assert plan.meeting is not None, "run._check_launcher has checked this"
-    return JoinTeam(plan.size, plan.meeting, plan.workspace, plan.threads)
+    return JoinTeam(plan.size, plan.meeting, plan.workspace, plan.threads, plan.most)

@@ -11,20 +11,27 @@ from netpart.resources import installed_version
 class OpenSeats(Team):
     """A team with workers that join. ``seats`` has their ranks, each with the host of its worker, "" for none yet.
 
-    ``met_ranks`` are those that have introduced themselves.
+    ``met_ranks`` are those that have introduced themselves. The run begins with ``first`` workers; the seats from there
+    on are for those that join an elastic run later.
     """
 
     seats: dict[int, str]
     met_ranks: set[int]
+    first: int
 
-    def open_seats(self, ranks: range) -> None:
-        """Make the seats of ``ranks`` free."""
+    def open_seats(self, ranks: range, first: int = 0) -> None:
+        """Make the seats of ``ranks`` free. ``first`` is the number of workers with which the run begins."""
         self.seats = dict.fromkeys(ranks, "")
         self.met_ranks = set()
+        self.first = first or ranks.stop
 
-    def missing(self) -> tuple[int, ...]:
+    def free_seats(self) -> tuple[int, ...]:
         """Ranks that no worker has taken."""
         return tuple(rank for rank, where in self.seats.items() if not where)
+
+    def missing(self) -> tuple[int, ...]:
+        """Ranks without which the run does not begin, and that no worker has taken."""
+        return tuple(rank for rank in self.free_seats() if rank < self.first)
 
     def admit(self, wish: JoinProto) -> JoinedProto:
         """The rank of a process that asks to be a worker, or why it is refused."""
@@ -32,7 +39,7 @@ class OpenSeats(Team):
             own = installed_version()
             other = printable_text(wish.version)
             return JoinedProto(refused=f"expected netpart {own}, got {other}; install the same on every host")
-        missing = self.missing()
+        missing = self.free_seats()
         if not missing:
             return JoinedProto(refused="expected fewer workers: all have joined; raise --workers to use more")
         rank = wish.rank if wish.HasField("rank") else missing[0]
@@ -52,6 +59,7 @@ class OpenSeats(Team):
 
     def leave(self, rank: int) -> None:
         self.seats[rank] = ""
+        self.met_ranks.discard(rank)
 
     def where(self, rank: int) -> str:
         return self.seats.get(rank, "")

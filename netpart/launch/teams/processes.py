@@ -34,6 +34,7 @@ class ProcessTeam(Team):
         self.threads = threads
         self.processes: list[subprocess.Popen[bytes]] = []
         self.watches: list[int] = []
+        self.retired: set[int] = set()
 
     def start(self, control: str, seats: WorkerSeats) -> None:
         self.log_folder.mkdir(parents=True, exist_ok=True)
@@ -51,9 +52,9 @@ class ProcessTeam(Team):
                 COMMAND, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
                 start_new_session=True,
             )  # fmt: skip
-            self.processes.append(process)
             # A pidfd becomes readable when the process ends, so the coordinator's poll wakes at once.
-            self.watches.append(os.pidfd_open(process.pid))
+            self.processes[rank : rank + 1] = [process]
+            self.watches[rank : rank + 1] = [os.pidfd_open(process.pid)]
 
     def variables(self, rank: int, control: str, ticket: RunToken) -> dict[str, str]:
         """The environment of a worker: everything that it needs before it can ask the coordinator."""
@@ -71,11 +72,27 @@ class ProcessTeam(Team):
         return self.log_folder / f"worker-{rank}.log"
 
     def descriptors(self) -> list[int]:
-        return self.watches
+        return [watch for rank, watch in enumerate(self.watches) if rank not in self.retired]
 
     def dead(self) -> dict[int, str]:
-        codes = {rank: process.poll() for rank, process in enumerate(self.processes)}
+        codes = {rank: process.poll() for rank, process in enumerate(self.processes) if rank not in self.retired}
         return {rank: describe_exit(code) for rank, code in codes.items() if code is not None}
+
+    def retire(self, rank: int) -> None:
+        with defer_signals():
+            self.retired.add(rank)
+            self.processes[rank].kill()  # also one that is stopped; it must not come back
+            self.processes[rank].wait()
+            os.close(self.watches[rank])
+            self.watches[rank] = -1
+
+    def restart(self, rank: int, control: str, seats: WorkerSeats) -> bool:
+        try:
+            self.spawn(rank, os.environ | self.variables(rank, control, seats.ticket(rank)))
+        except OSError:
+            return False  # the run goes on without it
+        self.retired.discard(rank)
+        return True
 
     def running(self) -> bool:
         return any(process.poll() is None for process in self.processes)
@@ -98,7 +115,7 @@ class ProcessTeam(Team):
                 process.kill()
         for process in self.processes:
             process.wait()
-        for watch in self.watches:
+        for watch in self.descriptors():
             os.close(watch)
         self.watches = []
 

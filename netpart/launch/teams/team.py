@@ -70,8 +70,21 @@ class Team(ABC):
         """Free the seat of a worker that was admitted but has not introduced itself."""
         return
 
+    def retire(self, rank: int) -> None:
+        """End the worker of a seat for good, where this host can: an elastic run goes on without it, and ``dead`` no
+        longer has it."""
+        self.leave(rank)
+
+    def restart(self, rank: int, control: str, seats: WorkerSeats) -> bool:
+        """Start a worker on a retired seat; False for teams that do not start workers one by one."""
+        return False
+
     def missing(self) -> tuple[int, ...]:
-        """Ranks that no worker has taken."""
+        """Ranks without which the run does not begin, and that no worker has taken."""
+        return ()
+
+    def free_seats(self) -> tuple[int, ...]:
+        """Ranks that a worker may take, the ``missing`` ones included."""
         return ()
 
     def where(self, rank: int) -> str:
@@ -119,6 +132,7 @@ class TeamPlan(NamedTuple):
     other hosts come to ``meeting``, or are started on the hosts of the host file ``hosts``, or by Ray according to
     ``placement``. ``partition`` is what they will compute; ``folder`` is where relative data paths of the job start.
     ``say`` receives texts for the user while the team starts. ``seal`` is how links are sealed.
+    ``most`` is how many workers an elastic run may have; 0 for ``size``.
     """
 
     size: int
@@ -132,6 +146,7 @@ class TeamPlan(NamedTuple):
     folder: Path | None = None
     say: Callable[[str], None] = lambda text: None
     seal: SealChoice = UNSEALED
+    most: int = 0
 
 
 TeamMaker = Callable[[TeamPlan], Team]

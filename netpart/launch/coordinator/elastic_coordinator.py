@@ -1,0 +1,293 @@
+"""ElasticCoordinator: goes on when workers are lost, and takes in workers that come later.
+
+    a worker is lost           every other one is asked to leave the team                    (regroup, at its next message)
+    all have left              the job is cut anew for those that are there                  (standby)
+    welcome                    regions flow from worker to worker, from the last snapshot
+    ready, go                  the run goes on with the step of that snapshot
+
+A message that comes before a worker has left is of the old team, and is dropped; so are frames, which have the run id
+of their team. A loss in the middle of this begins it again. A worker that comes later waits until a snapshot is
+committed: then all leave the team, and it takes part in the next one.
+"""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import Any
+
+import zmq
+
+from netpart.errors import WorkerFailed
+from netpart.graph.partition import Partition
+from netpart.graph.read_data import locate_read_data
+from netpart.graph.scheme import scheme_name
+from netpart.launch.control.framing import GarbledMessage
+from netpart.launch.control.token import RunToken
+from netpart.launch.coordinator.blame import Blame
+from netpart.launch.coordinator.conversation import RunOptions
+from netpart.launch.coordinator.coordinator import LOOK_MS, Coordinator
+from netpart.launch.coordinator.elastic_conversation import ElasticConversation
+from netpart.launch.coordinator.gathering import Gathering
+from netpart.launch.coordinator.job_cutter import JobCutter
+from netpart.launch.coordinator.kept_snapshot import KeptSnapshot
+from netpart.launch.coordinator.restart_point import RestartPoint, find_restart_point
+from netpart.launch.coordinator.seat_view import SeatView
+from netpart.launch.coordinator.watchdog import MemberRecord
+from netpart.launch.report.events import Hearer, Lost, Noticed, Recut, WentOn
+from netpart.launch.teams.team import Team
+from netpart.proto.control_pb2 import ControlProto, RegroupProto
+from netpart.units import plural_text
+
+SPARE = -1
+"""The rank of a worker that waits to take part."""
+PASSING = ("TransportError", "Overdue", "SnapshotLost")
+"""Failures of a worker that may be those of another one, or of a link: the run goes on without who is gone."""
+TRIES = 8
+"""How often a run goes back to the same snapshot. After that, what fails is not chance."""
+LOOK_SOON_MS = 20
+"""How often the coordinator looks around while it gathers workers."""
+
+
+class ElasticCoordinator(Coordinator):
+    """Coordinator of an elastic run. ``cutter`` cuts the job for the workers that are there. ``respawn``: a lost worker
+    of this host is started again."""
+
+    talk: ElasticConversation
+
+    def __init__(
+        self, partition: Partition, options: RunOptions, context: zmq.Context[Any], listener: Hearer,
+        token: RunToken | None, cutter: JobCutter, respawn: bool = False,
+    ) -> None:  # fmt: skip
+        self.first_options = options
+        self.cutter = cutter
+        self.respawn = respawn
+        self.team_number = 0
+        self.gathering: Gathering | None = None
+        self.tries = 0
+        self.has_begun = False
+        self.respawned: dict[int, int] = {}
+        self.polled: set[int] = set()
+        super().__init__(partition, options, context, listener, token, max(cutter.most, partition.workers))
+        self.present = {member.seat: member for member in self.members}
+
+    def converse(self, partition: Partition, options: RunOptions, listener: Hearer) -> ElasticConversation:
+        talk = ElasticConversation(partition, options, self.members, listener, self.send)
+        talk.committed = self.note_commit
+        talk.begun = self.note_first_begin
+        return talk
+
+    @property
+    def watched(self) -> list[MemberRecord]:
+        return list(self.present.values())
+
+    def announce(self, member: MemberRecord, team: Team) -> None:
+        """Report a worker that the first team waits for; any other one is reported when it takes part."""
+        if member.rank != SPARE:
+            super().announce(member, team)
+
+    def take_seat(self, member: MemberRecord, team: Team) -> None:
+        super().take_seat(member, team)
+        if member.rank == SPARE:
+            del self.present[member.seat]
+
+    def refuse_message(self, member: MemberRecord, error: GarbledMessage, team: Team) -> None:
+        """Give up a worker that sends what no worker sends."""
+        self.lose(member.seat, str(error), team)
+
+    def member_on(self, seat: int) -> MemberRecord:
+        if seat not in self.present:
+            self.present[seat] = MemberRecord(SPARE, seat, heard=monotonic())
+        return self.present[seat]
+
+    def serve(self, team: Team) -> None:
+        """Serve one team after another until every worker of the last one has finished."""
+        while self.gathering or not all(m.finished for m in self.members):
+            self.follow_processes(team)
+            self.poller.poll(LOOK_SOON_MS if self.gathering else LOOK_MS)
+            self.read_all(team)
+            self.look_for_losses(team)
+            if self.gathering:
+                self.go_on_if_all_left(team)
+            else:
+                self.talk.halting.look()
+            self.forget_absent(team)
+            self.look_for_room()
+
+    def follow_processes(self, team: Team) -> None:
+        """Listen to the ends of the processes that there are now."""
+        now = set(team.descriptors())
+        for gone in self.polled - now:
+            self.poller.unregister(gone)
+        for new in now - self.polled:
+            self.poller.register(new, zmq.POLLIN)
+        self.polled = now
+
+    def introduce(self, member: MemberRecord) -> None:
+        """Welcome a worker of the first team; any other one waits."""
+        if self.gathering:
+            self.gathering.awaited.discard(member.seat)
+        elif member.rank != SPARE:
+            self.talk.welcome(member)
+
+    def hear_message(self, member: MemberRecord, kind: str, said: Any, team: Team) -> None:
+        """Handle a message. Those of a team that is being left are dropped, but for its failures."""
+        if kind == "standby":
+            if self.gathering and said.team == self.gathering.team:
+                self.gathering.awaited.discard(member.seat)
+        elif kind == "failed":
+            self.hear_failure(member, said, team)
+        elif kind == "beat" and (self.gathering or member.rank == SPARE):
+            member.beat = said
+        elif not self.gathering and member.rank != SPARE:
+            self.talk.hear(member, kind, said)
+
+    def hear_failure(self, member: MemberRecord, failed: Any, team: Team) -> None:
+        """Take the failure of a worker. One that may be that of another worker, or of a link, makes all regroup."""
+        if failed.kind == "LeftRun":
+            return self.lose(member.seat, failed.message, team)
+        if failed.kind not in PASSING:
+            self.blame.report_failure(member, failed)
+        elif not self.gathering and member.rank != SPARE and not team.dead():
+            where = f"worker {member.rank}, {failed.doing}: {failed.message.removeprefix(f'worker {member.rank}: ')}"
+            self.listener(Noticed(where))
+            self.gather()
+        return None
+
+    def look_for_losses(self, team: Team) -> None:
+        """Give up each worker that has ended, is stopped or is not heard."""
+        self.watch.members = self.watched
+        while (verdict := self.watch.look(monotonic(), team.dead(), team.stopped)) is not None:
+            self.lose(verdict.rank, verdict.text, team)
+            self.watch.members = self.watched
+        gathering = self.gathering
+        if gathering and monotonic() > gathering.asked + self.options.deadline:
+            for seat in sorted(gathering.awaited & {m.seat for m in self.watched if m.identity}):
+                self.lose(seat, f"has not left its team within {self.options.deadline:g} s", team)
+
+    def lose(self, seat: int, reason: str, team: Team) -> None:
+        """Go on without the worker on ``seat``."""
+        member = self.present.pop(seat)
+        if self.talk.kept is not None:
+            self.talk.kept = self.talk.kept.without(seat)
+        where = team.where(seat)
+        team.retire(seat)
+        self.follow_processes(team)
+        self.seats.free(seat)
+        self.start_again(seat, team)
+        if member.rank == SPARE:
+            self.listener(Noticed(f"a worker that waited to take part ({where or f'seat {seat}'}) is gone: {reason}"))
+            return
+        self.listener(Lost(member.rank, where, reason))
+        self.gather()
+        assert self.gathering is not None
+        self.gathering.awaited.discard(seat)
+        self.gathering.lost.append(f"worker {member.rank}{f' ({where})' if where else ''}: {reason}")
+
+    def start_again(self, seat: int, team: Team) -> None:
+        """Start a process in place of the one on ``seat``, if that is asked for."""
+        self.respawned[seat] = self.respawned.get(seat, 0) + 1
+        if self.respawn and self.respawned[seat] <= TRIES and team.restart(seat, self.control, self.seats):
+            self.member_on(seat)
+
+    def gather(self) -> None:
+        """Ask all workers of the team to leave it, unless they are asked already."""
+        if self.gathering:
+            return
+        self.team_number += 1
+        now = monotonic()
+        members = [m for m in self.members if self.present.get(m.seat) is m]
+        reached = max((m.beat.step for m in self.members), default=0)
+        self.gathering = Gathering(self.team_number, now, now, reached, {m.seat for m in members})
+        for m in members:
+            if m.identity:
+                self.send(m, ControlProto(regroup=RegroupProto(team=self.team_number)))
+
+    def go_on_if_all_left(self, team: Team) -> None:
+        """Begin the next team once all workers have left the old one, and enough are there."""
+        assert self.gathering is not None
+        if self.gathering.awaited:
+            return
+        ready = [m for m in self.watched if m.identity]
+        cut = self.cutter.cut_for(len(ready)) if len(ready) >= self.cutter.least else None
+        if cut is not None:
+            return self.begin_team(cut, ready, team)
+        self.wait_for_seat(len(ready), team)
+        return None
+
+    def wait_for_seat(self, ready: int, team: Team) -> None:
+        """Wait for another worker. Raises WorkerFailed where none can come, or none comes in time."""
+        assert self.gathering is not None
+        comes = any(not m.identity for m in self.watched) or bool(team.free_seats())
+        least = plural_text(self.cutter.least, "worker")
+        why = f"; {self.cutter.refusal}" if self.cutter.refusal else ""
+        if not comes or monotonic() > self.gathering.began + team.start_seconds:
+            lost = "\n".join(self.gathering.lost)
+            raise WorkerFailed(f"{ready} of at least {least} left{why}; continue with --resume\n{lost}")
+        if not self.gathering.waits:
+            self.gathering.waits = True
+            self.listener(Noticed(f"{ready} of at least {least} left{why}; waiting for another one"))
+
+    def begin_team(self, cut: Partition, ready: list[MemberRecord], team: Team) -> None:
+        """Hand out the new cut, to the workers of the last team first."""
+        gathering = self.gathering
+        assert gathering is not None
+        self.gathering = None
+        self.tries += 1
+        if self.tries > TRIES:
+            raise WorkerFailed(f"{TRIES} teams have ended before a snapshot\n" + "\n".join(gathering.lost))
+        ready.sort(key=lambda m: (m.rank == SPARE, m.rank, m.seat))
+        now = monotonic()
+        gathering.joined += [team.where(m.seat) or "this host" for m in ready[: cut.workers] if m.rank == SPARE]
+        self.members = [MemberRecord(r, m.seat, m.identity, heard=now) for r, m in enumerate(ready[: cut.workers])]
+        for m in ready[cut.workers :]:
+            m.rank = SPARE
+        self.present |= {m.seat: m for m in self.members}
+        point = find_restart_point(self.talk.kept, self.talk.saving.latest, self.first_options)
+        self.cluster, self.options = cut.cluster, point.options
+        if point.saved:
+            cut.job.resume = True  # the first workers must not save that checkpoint again
+        self.start_talk(cut, point, gathering, team)
+
+    def start_talk(self, cut: Partition, point: RestartPoint, gathering: Gathering, team: Team) -> None:
+        """Begin the conversation with the new team, and welcome its workers."""
+        earlier = self.talk
+        self.talk = ElasticConversation(
+            cut, point.options, self.members, self.listener, self.send, gathering.team, point.kept
+        )
+        self.talk.go_on_from(earlier)
+        self.talk.committed = self.note_commit
+        self.talk.begun = lambda: self.note_begin(point, gathering)
+        self.blame = Blame(self.members, self.cluster, SeatView(team, self.members), self.locate_data)
+        if gathering.lost:
+            step, scheme = point.options.first_step, scheme_name(cut.job)
+            self.listener(Recut(step, cut.workers, len(self.present), point.source, scheme))
+        for m in self.members:
+            self.talk.welcome(m)
+
+    def locate_data(self, phase: str, doing: str) -> Any:
+        """The field of the job that names the data which an action of a phase reads."""
+        return locate_read_data(self.talk.partition, phase, doing)
+
+    def note_first_begin(self) -> None:
+        """Report that the run has begun."""
+        self.has_begun = True
+        self.talk.tell_run_start()
+
+    def note_begin(self, point: RestartPoint, gathering: Gathering) -> None:
+        """Report that the run goes on."""
+        if not self.has_begun:
+            self.note_first_begin()
+        step = point.options.first_step
+        again = max(0, gathering.reached - step)
+        seconds = monotonic() - gathering.began
+        lost, joined = tuple(gathering.lost), tuple(gathering.joined)
+        self.listener(WentOn(step, len(self.members), seconds, again, point.source, lost, joined))
+
+    def note_commit(self, snapshot: KeptSnapshot) -> None:
+        """Take in the workers that wait, now that no step would be lost."""
+        self.tries = 0
+        waiting = [m for m in self.watched if m.rank == SPARE and m.identity]
+        if waiting and len(self.members) < self.cutter.most and not self.gathering:
+            larger = self.cutter.cut_for(len(self.members) + len(waiting))
+            if larger is not None and larger.workers > len(self.members):
+                self.gather()
