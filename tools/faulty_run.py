@@ -1,0 +1,245 @@
+"""FaultyRun: one run of tools.elastic_faults: its processes, what it tells, and the faults that are done to it.
+
+    this process ── driver ──── coordinator, and with the launcher "local" the parent of the workers
+                 └─ worker …    with the launcher "join": netpart worker --join
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import resource
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+from random import Random
+from time import monotonic, sleep
+from typing import Any
+
+from netpart.launch.control.token import BYTES, VARIABLE, RunToken
+
+ROOT = Path(__file__).parent.parent
+PIDFD_GETFD = 438
+HANG_SECONDS = 150.0
+"""A run that tells nothing new for so long hangs."""
+END_SECONDS = 25.0
+"""How long processes may outlive their run: a worker of another host finds out by itself."""
+KINDS = {"kill": 46, "two": 10, "stop": 8, "cut": 10, "join": 18, "disk": 3, "coordinator": 5}
+"""Kinds of faults, and how often each is drawn."""
+
+
+class FaultyRun:
+    """A run of job ``name`` with its files in ``folder``, by ``launcher``: "local", "respawn" or "join".
+
+    ``told`` are its events. ``faults`` are (kind, when) of what was done to it, ``late`` the seconds from a kill to when
+    it went on.
+    """
+
+    def __init__(self, name: str, launcher: str, folder: Path, random: Random) -> None:
+        self.name, self.launcher, self.folder, self.random = name, launcher, folder, random
+        self.told: list[dict[str, Any]] = []
+        self.faults: list[tuple[str, float]] = []
+        self.late: list[float] = []
+        self.seen: set[int] = set()
+        self.joined: list[subprocess.Popen[bytes]] = []
+        self.stopped: set[int] = set()
+        self.token = RunToken(secrets.token_bytes(BYTES)).text
+        self.heard = monotonic()
+        self.restarts = 0
+
+    def start(self, workers: int, resume: bool) -> None:
+        """Start a coordinator and its first workers."""
+        self.address = f"tcp://127.0.0.1:{_free_port()}"
+        self.running = True
+        asked = {
+            "name": self.name, "workers": workers, "workspace": str(self.folder), "resume": resume,
+            "launcher": self.launcher, "listen": self.address,
+        }  # fmt: skip
+        environment = os.environ | {VARIABLE: self.token, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        self.driver = subprocess.Popen(
+            [sys.executable, "-P", "-m", "tools.elastic_faults", "--drive", json.dumps(asked)], stdout=subprocess.PIPE,
+            stderr=open(self.folder.with_suffix(".log"), "ab"), env=environment, cwd=ROOT,
+        )  # fmt: skip
+        self.seen.add(self.driver.pid)
+        self.reader = threading.Thread(target=self._read, args=(self.driver,), daemon=True)
+        self.reader.start()
+        for _ in range(workers if self.launcher == "join" else 0):
+            self.join()
+
+    def join(self) -> None:
+        """Start a worker that joins the run."""
+        environment = os.environ | {VARIABLE: self.token, "PYTHONPATH": str(ROOT)}
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "netpart", "worker", "--join", self.address, "--wait", "60", "--threads", "1"],
+            stdout=subprocess.DEVNULL, stderr=open(self.folder.with_suffix(".log"), "ab"), env=environment, cwd=ROOT,
+        )  # fmt: skip
+        self.joined.append(process)
+        self.seen.add(process.pid)
+
+    def _read(self, driver: subprocess.Popen[bytes]) -> None:
+        assert driver.stdout is not None
+        for line in driver.stdout:
+            self.heard = monotonic()
+            self.told.append(json.loads(line) | {"heard": self.heard})
+
+    def workers(self) -> list[int]:
+        """The processes of workers that there are."""
+        if self.launcher == "join":
+            found = [process.pid for process in self.joined if process.poll() is None]
+        else:
+            found = _children(self.driver.pid)
+        self.seen |= set(found)
+        return [pid for pid in found if pid not in self.stopped]
+
+    def latest(self, kind: str) -> dict[str, Any] | None:
+        """The newest event of a kind."""
+        return next((told for told in reversed(self.told) if told["kind"] == kind), None)
+
+    def wait_for_change(self, count: int, seconds: float) -> None:
+        """Wait until there are ``count`` changes of workers, at most ``seconds``."""
+        end = monotonic() + seconds
+        while self.changes() < count and monotonic() < end and self.driver.poll() is None:
+            sleep(0.01)
+
+    def changes(self) -> int:
+        """How often the run went on with other workers."""
+        return sum(told["kind"] == "WentOn" for told in tuple(self.told))
+
+    def has_begun(self) -> bool:
+        """True once the first step of the present coordinator has begun."""
+        return any(told["kind"] == "Started" and told["pid"] == self.driver.pid for told in tuple(self.told))
+
+    def do_fault(self, kind: str) -> bool:
+        """Do a fault of ``kind`` now; False if the run is in no state for it."""
+        alive = self.workers()
+        if self.driver.poll() is not None or (kind in ("kill", "stop", "cut") and len(alive) < 2):
+            return False
+        if kind == "two" and len(alive) < 3:
+            return False
+        if kind == "join" and (self.launcher != "join" or len(alive) >= 5):
+            return False
+        done = getattr(self, f"_do_{kind}")(alive)
+        if done:
+            self.faults.append((kind, monotonic()))
+        return bool(done)
+
+    def _do_kill(self, alive: list[int]) -> bool:
+        return _send(self.random.choice(alive), signal.SIGKILL)
+
+    def _do_two(self, alive: list[int]) -> bool:
+        return all([_send(pid, signal.SIGKILL) for pid in self.random.sample(alive, 2)])
+
+    def _do_stop(self, alive: list[int]) -> bool:
+        pid = self.random.choice(alive)
+        self.stopped.add(pid)
+        return _send(pid, signal.SIGSTOP)
+
+    def _do_cut(self, alive: list[int]) -> bool:
+        return self.launcher == "join" and _cut_link(self.random.choice(alive), self.random)
+
+    def _do_join(self, alive: list[int]) -> bool:
+        self.join()
+        return True
+
+    def _do_disk(self, alive: list[int]) -> bool:
+        """Let no file of the coordinator grow: what it writes next fails as on a full disk."""
+        resource.prlimit(self.driver.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+        return True
+
+    def _do_coordinator(self, alive: list[int]) -> bool:
+        self.driver.kill()
+        return True
+
+    def end(self) -> int:
+        """Wait for the end of the coordinator; its exit code. Raises AssertionError if it hangs."""
+        while self.driver.poll() is None:
+            sleep(0.02)
+            assert monotonic() < self.heard + HANG_SECONDS, f"{self.folder}: hangs: {self.told[-3:]}"
+        self.reader.join()
+        return self.driver.returncode
+
+    def check_end(self) -> None:
+        """Raise AssertionError if a process of the run is left."""
+        for pid in self.stopped:
+            _send(pid, signal.SIGCONT)
+        end = monotonic() + END_SECONDS
+        while left := [pid for pid in self.seen if self._is_left(pid)]:
+            assert monotonic() < end, f"{self.folder}: processes {left} outlive the run"
+            sleep(0.05)
+        names = [path for path in Path("/dev/shm").iterdir() if "netpart" in path.name]
+        assert not names, f"{self.folder}: {names} left"
+
+    def _is_left(self, pid: int) -> bool:
+        for process in (*self.joined, self.driver):
+            if process.pid == pid:
+                return process.poll() is None
+        return Path(f"/proc/{pid}").exists()
+
+    def close(self) -> None:
+        """Kill what is left."""
+        for pid in [*self.workers(), *self.stopped, *(process.pid for process in self.joined)]:
+            _send(pid, signal.SIGKILL)
+        self.driver.kill()
+        for process in (self.driver, *self.joined):
+            process.wait()
+
+
+def _send(pid: int, number: int) -> bool:
+    """Send a signal; False if the process has ended."""
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _children(pid: int) -> list[int]:
+    with suppress(OSError):
+        return [int(text) for text in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return []
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _cut_link(pid: int, random: Random) -> bool:
+    """Shut down one TCP connection of a process, as a firewall that forgets it would."""
+    with suppress(OSError):
+        numbers = [int(n) for n in os.listdir(f"/proc/{pid}/fd") if _is_socket(pid, n)]
+        random.shuffle(numbers)
+        watch = os.pidfd_open(pid)
+        try:
+            return any(_shut_down(watch, number) for number in numbers)
+        finally:
+            os.close(watch)
+    return False
+
+
+def _is_socket(pid: int, number: str) -> bool:
+    with suppress(OSError):
+        return os.readlink(f"/proc/{pid}/fd/{number}").startswith("socket:")
+    return False
+
+
+def _shut_down(watch: int, number: int) -> bool:
+    """Shut down the connection that is ``number`` in the process of ``watch``; False if it is none of TCP."""
+    copy = ctypes.CDLL(None, use_errno=True).syscall(PIDFD_GETFD, watch, number, 0)
+    if copy < 0:
+        return False
+    with socket.socket(fileno=copy) as found:
+        try:
+            if found.family != socket.AF_INET or not found.getpeername():
+                return False
+            found.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            return False
+    return True
