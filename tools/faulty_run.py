@@ -1,7 +1,7 @@
 """FaultyRun: one run of tools.elastic_faults: its processes, what it tells, and the faults that are done to it.
 
-    this process ── driver ──── coordinator, and with the launcher "local" the parent of the workers
-                 └─ worker …    with the launcher "join": netpart worker --join
+this process ── driver ──── coordinator, and with the launcher "local" the parent of the workers
+             └─ worker …    with the launcher "join": netpart worker --join
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ KINDS = {"kill": 46, "two": 10, "stop": 8, "cut": 10, "join": 18, "disk": 3, "co
 class FaultyRun:
     """A run of job ``name`` with its files in ``folder``, by ``launcher``: "local", "respawn" or "join".
 
-    ``told`` are its events. ``faults`` are (kind, when) of what was done to it, ``late`` the seconds from a kill to when
-    it went on.
+    ``told`` are its events. ``faults`` are (kind, when) of what was done to it, ``late`` the seconds from a kill to
+    when it went on.
     """
 
     def __init__(self, name: str, launcher: str, folder: Path, random: Random) -> None:
@@ -62,10 +62,11 @@ class FaultyRun:
             "launcher": self.launcher, "listen": self.address,
         }  # fmt: skip
         environment = os.environ | {VARIABLE: self.token, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-        self.driver = subprocess.Popen(
-            [sys.executable, "-P", "-m", "tools.elastic_faults", "--drive", json.dumps(asked)], stdout=subprocess.PIPE,
-            stderr=open(self.folder.with_suffix(".log"), "ab"), env=environment, cwd=ROOT,
-        )  # fmt: skip
+        with self.folder.with_suffix(".log").open("ab") as log:
+            self.driver = subprocess.Popen(
+                [sys.executable, "-m", "tools.elastic_faults", "--drive", json.dumps(asked)], stdout=subprocess.PIPE,
+                stderr=log, env=environment, cwd=ROOT,
+            )  # fmt: skip
         self.seen.add(self.driver.pid)
         self.reader = threading.Thread(target=self._read, args=(self.driver,), daemon=True)
         self.reader.start()
@@ -75,10 +76,11 @@ class FaultyRun:
     def join(self) -> None:
         """Start a worker that joins the run."""
         environment = os.environ | {VARIABLE: self.token, "PYTHONPATH": str(ROOT)}
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "netpart", "worker", "--join", self.address, "--wait", "60", "--threads", "1"],
-            stdout=subprocess.DEVNULL, stderr=open(self.folder.with_suffix(".log"), "ab"), env=environment, cwd=ROOT,
-        )  # fmt: skip
+        command = [sys.executable, "-P", "-m", "netpart", "worker", "--join", self.address, "--wait", "60"]
+        with self.folder.with_suffix(".log").open("ab") as log:
+            process = subprocess.Popen(
+                [*command, "--threads", "1"], stdout=subprocess.DEVNULL, stderr=log, env=environment, cwd=ROOT
+            )
         self.joined.append(process)
         self.seen.add(process.pid)
 
@@ -133,7 +135,8 @@ class FaultyRun:
         return _send(self.random.choice(alive), signal.SIGKILL)
 
     def _do_two(self, alive: list[int]) -> bool:
-        return all([_send(pid, signal.SIGKILL) for pid in self.random.sample(alive, 2)])
+        first, second = (_send(pid, signal.SIGKILL) for pid in self.random.sample(alive, 2))
+        return first and second
 
     def _do_stop(self, alive: list[int]) -> bool:
         pid = self.random.choice(alive)

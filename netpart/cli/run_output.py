@@ -130,7 +130,8 @@ def change_line(event: Lost | Recut | WentOn) -> str:
     if isinstance(event, Recut):
         source = _SOURCES[event.source].format(step=event.step)
         cut = f"cut anew for {event.workers}: {event.scheme.lower().replace('_', ' ')}"
-        return f"  {plural_text(event.left, 'worker')} left; {source}; {cut}"
+        takes = "" if event.seconds is None else f", {event.seconds:.2g} s a step predicted"
+        return f"  {plural_text(event.left, 'worker')} left; {source}; {cut}{takes}"
     if event.joined and not event.lost:
         hosts = ", ".join(event.joined)
         who = f"worker{'s' * (len(event.joined) > 1)} on {hosts} joined"

@@ -73,7 +73,8 @@ def run_job(
     them leave). "ray" lets a Ray cluster start the workers on the nodes that ``placement`` asks for. ``transport``: how
     processes of one host exchange tensors: "shm", "zeromq", or "auto", which uses shared memory where possible.
     ``seal``: which links are sealed: "auto" those that leave loopback, "yes" all that go through a socket, "no" none.
-    ``respawn``: an elastic run starts a lost worker of this host again. ``listener`` receives every event. So do the listeners of
+    ``respawn``: an elastic run starts a lost worker of this host again. ``listener`` receives every event. So do the
+    listeners of
     ``netpart.families.LISTENERS`` that ``listeners`` names. ``workspace`` (default: the job's, or out/NAME) receives
     checkpoints, metrics.jsonl and logs.
 

@@ -29,8 +29,8 @@ from netpart.updaters import build_updater
 class ElasticConversation(Conversation):
     """Exchange with the ``members`` of team number ``team``, which starts from the snapshot ``kept``, if any.
 
-    ``begun`` is called when all are ready, ``committed`` with each snapshot that all have stored. ``kept`` is the newest
-    such snapshot.
+    ``begun`` is called when all are ready, ``committed`` with each snapshot that all have stored. ``kept`` is the
+    newest such snapshot.
     """
 
     def __init__(
@@ -42,6 +42,7 @@ class ElasticConversation(Conversation):
         self.regions = kept.region_map() if kept is not None else None
         self.region_secret = secrets.token_bytes(SECRET_BYTES)
         self.snapshots = SnapshotBook(len(members))
+        self.run_started: float | None = None
         self.held: dict[int, HeldRegions] = {}
         self.begun: Callable[[], None] = self.tell_run_start
         self.committed: Callable[[KeptSnapshot], None] = lambda snapshot: None
@@ -52,6 +53,7 @@ class ElasticConversation(Conversation):
         """Take over what belongs to the run from the conversation with the last team."""
         self.saving, self.verdicts = earlier.saving, earlier.verdicts
         self.saving.recut(self.partition)
+        self.run_started = earlier.started
         self.verdicts.go_back(self.options.first_step + (self.regions is None))
         self.relay.saving = self.saving
         self.region_secret = earlier.region_secret
@@ -85,6 +87,7 @@ class ElasticConversation(Conversation):
         self.send(member, go)
 
     def tell_start(self) -> None:
+        self.started = self.started if self.run_started is None else self.run_started
         self.begun()
 
     def tell_run_start(self) -> None:

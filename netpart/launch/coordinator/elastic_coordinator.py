@@ -1,9 +1,9 @@
 """ElasticCoordinator: goes on when workers are lost, and takes in workers that come later.
 
-    a worker is lost           every other one is asked to leave the team                    (regroup, at its next message)
-    all have left              the job is cut anew for those that are there                  (standby)
-    welcome                    regions flow from worker to worker, from the last snapshot
-    ready, go                  the run goes on with the step of that snapshot
+    a worker is lost     every other one is asked to leave the team, which it does at its next message    (regroup)
+    all have left        the job is cut anew for those that are there                                     (standby)
+    welcome              regions flow from worker to worker, from the last snapshot
+    ready, go            the run goes on with the step of that snapshot
 
 A message that comes before a worker has left is of the old team, and is dropped; so are frames, which have the run id
 of their team. A loss in the middle of this begins it again. A worker that comes later waits until a snapshot is
@@ -17,10 +17,10 @@ from typing import Any
 
 import zmq
 
+from netpart.choices import TRAIN
 from netpart.errors import WorkerFailed
 from netpart.graph.partition import Partition
 from netpart.graph.read_data import locate_read_data
-from netpart.graph.scheme import scheme_name
 from netpart.launch.control.framing import GarbledMessage
 from netpart.launch.control.token import RunToken
 from netpart.launch.coordinator.blame import Blame
@@ -28,12 +28,12 @@ from netpart.launch.coordinator.conversation import RunOptions
 from netpart.launch.coordinator.coordinator import LOOK_MS, Coordinator
 from netpart.launch.coordinator.elastic_conversation import ElasticConversation
 from netpart.launch.coordinator.gathering import Gathering
-from netpart.launch.coordinator.job_cutter import JobCutter
+from netpart.launch.coordinator.job_cutter import JobCutter, cut_text
 from netpart.launch.coordinator.kept_snapshot import KeptSnapshot
 from netpart.launch.coordinator.restart_point import RestartPoint, find_restart_point
 from netpart.launch.coordinator.seat_view import SeatView
 from netpart.launch.coordinator.watchdog import MemberRecord
-from netpart.launch.report.events import Hearer, Lost, Noticed, Recut, WentOn
+from netpart.launch.report.events import Event, Hearer, Lost, Measured, Noticed, Recut, Updated, WentOn
 from netpart.launch.teams.team import Team
 from netpart.proto.control_pb2 import ControlProto, RegroupProto
 from netpart.units import plural_text
@@ -67,8 +67,17 @@ class ElasticCoordinator(Coordinator):
         self.has_begun = False
         self.respawned: dict[int, int] = {}
         self.polled: set[int] = set()
-        super().__init__(partition, options, context, listener, token, max(cutter.most, partition.workers))
+        self.troubles: list[str] = []
+        self.pace: float | None = None
+        self.tell = listener
+        super().__init__(partition, options, context, self.hear_event, token, max(cutter.most, partition.workers))
         self.present = {member.seat: member for member in self.members}
+
+    def hear_event(self, event: Event | Updated) -> None:
+        """Pass on an event of the run, and note how long a step takes."""
+        if isinstance(event, Measured) and event.phase == TRAIN and event.samples_per_second > 0:
+            self.pace = self.talk.metrics.rows(TRAIN) / event.samples_per_second
+        self.tell(event)
 
     def converse(self, partition: Partition, options: RunOptions, listener: Hearer) -> ElasticConversation:
         talk = ElasticConversation(partition, options, self.members, listener, self.send)
@@ -106,6 +115,7 @@ class ElasticCoordinator(Coordinator):
             self.poller.poll(LOOK_SOON_MS if self.gathering else LOOK_MS)
             self.read_all(team)
             self.look_for_losses(team)
+            self.gather_after_troubles()
             if self.gathering:
                 self.go_on_if_all_left(team)
             else:
@@ -145,13 +155,22 @@ class ElasticCoordinator(Coordinator):
         """Take the failure of a worker. One that may be that of another worker, or of a link, makes all regroup."""
         if failed.kind == "LeftRun":
             return self.lose(member.seat, failed.message, team)
-        if failed.kind not in PASSING:
+        if failed.kind == "MemoryRefused" and self.team_number and not self.gathering and self.tries:
+            self.cutter.refuse(len(self.members), failed.message)
+            self.troubles.append(f"worker {member.rank}: {failed.message}")
+        elif failed.kind not in PASSING:
             self.blame.report_failure(member, failed)
-        elif not self.gathering and member.rank != SPARE and not team.dead():
-            where = f"worker {member.rank}, {failed.doing}: {failed.message.removeprefix(f'worker {member.rank}: ')}"
-            self.listener(Noticed(where))
-            self.gather()
+        elif member.rank != SPARE:
+            text = failed.message.removeprefix(f"worker {member.rank}: ").removeprefix(f"rank {member.rank}: ")
+            self.troubles.append(f"worker {member.rank}, {failed.doing}: {text}")
         return None
+
+    def gather_after_troubles(self) -> None:
+        """Let all regroup if a worker has failed: a link was cut, or the one at fault is not known to be gone yet."""
+        if self.troubles and not self.gathering:
+            self.listener(Noticed(self.troubles[0]))
+            self.gather()
+        self.troubles.clear()
 
     def look_for_losses(self, team: Team) -> None:
         """Give up each worker that has ended, is stopped or is not heard."""
@@ -259,10 +278,20 @@ class ElasticCoordinator(Coordinator):
         self.talk.begun = lambda: self.note_begin(point, gathering)
         self.blame = Blame(self.members, self.cluster, SeatView(team, self.members), self.locate_data)
         if gathering.lost:
-            step, scheme = point.options.first_step, scheme_name(cut.job)
-            self.listener(Recut(step, cut.workers, len(self.present), point.source, scheme))
+            step = point.options.first_step
+            seconds = self.predict_step(earlier.partition, cut)
+            self.listener(Recut(step, cut.workers, len(self.present), point.source, cut_text(cut), seconds))
         for m in self.members:
             self.talk.welcome(m)
+
+    def predict_step(self, old: Partition, new: Partition) -> float | None:
+        """Seconds of a step under a ``new`` cut: those measured under the ``old`` one, changed as much as predictions
+        are; None before any were measured."""
+        before = self.cutter.predict(old)
+        if self.pace is None or not before:
+            return None
+        self.pace *= self.cutter.predict(new) / before
+        return self.pace
 
     def locate_data(self, phase: str, doing: str) -> Any:
         """The field of the job that names the data which an action of a phase reads."""

@@ -20,8 +20,10 @@ class HeldRegions(NamedTuple):
 
 @dataclass(frozen=True)
 class KeptSnapshot:
-    """The snapshot ``generation``, with regions ``names``; ``held`` has what each seat holds. ``sums`` are the mini-batches since the last
-    report of training, and the sums of their metrics."""
+    """The snapshot ``generation``, with regions ``names``; ``held`` has what each seat holds.
+
+    ``sums`` are the mini-batches since the last report of training, and the sums of their metrics.
+    """
 
     generation: Generation
     names: frozenset[RegionName]

@@ -82,8 +82,8 @@ class WorkerStatus:
 class ControlClient:
     """One worker's connection to the coordinator at ``address``. Only the worker's thread calls its methods.
 
-    ``ticket`` proves that this is the worker of seat ``rank``, which is its rank in the first team of a run; ``rank`` is
-    that in the present team. Over tcp the heartbeat thread calls ``lost`` when the link is lost.
+    ``ticket`` proves that this is the worker of seat ``rank``, which is its rank in the first team of a run; from then
+    on ``rank`` is that in the present team. Over tcp the heartbeat thread calls ``lost`` when the link is lost.
     No message that the worker could wait for arrives after that. ``heed_halt`` is called with each message that the run
     is to end at a step, ``heed_snapshot`` with each decision about a snapshot.
     """

@@ -64,8 +64,8 @@ class DeadlineWaiter:
         began = monotonic()
         if not self.transport.wait(min(self.look_up, left, waiting.look)):
             self.control.check()
-        # One wait lasts about ``look_up`` seconds. If the clock moved much further, this process was suspended, which is
-        # not the peer's fault; so at most twice that time counts.
+        # One wait lasts about ``look_up`` seconds. If the clock moved much further, this process was suspended, which
+        # is not the peer's fault; so at most twice that time counts.
         self.waited += min(monotonic() - began, 2 * self.look_up)
 
     def _refused_text(self, peer: int) -> str:

@@ -137,7 +137,7 @@ class Recut:
     """An elastic run is cut anew for ``workers`` workers, and goes back to ``step``.
 
     ``left`` workers are there. ``source`` says where the values of that step are: MEMORY, CHECKPOINT or START.
-    ``scheme`` is that of the cut.
+    ``scheme`` is that of the cut, ``seconds`` is what a step is predicted to take, None if that is not known.
     """
 
     step: int
@@ -145,6 +145,7 @@ class Recut:
     left: int
     source: str
     scheme: str
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,8 @@ class SnapshotSchedule:
     """Snapshots of ``player``, worker ``rank`` of ``team``, every ``freq`` steps and before the first one.
 
     The first one gives the regions of a run that was cut anew their two copies again. ``send`` tells the coordinator,
-    with ``sums`` at the time of the snapshot: who goes back to it reports them with the steps that follow. ``skipped`` counts the snapshots that were due while another was under way.
+    with ``sums`` at the time of the snapshot: who goes back to it reports them with the steps that follow. ``skipped``
+    counts the snapshots that were due while another was under way.
     """
 
     def __init__(

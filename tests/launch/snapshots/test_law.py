@@ -18,8 +18,6 @@ from netpart.proto.job_pb2 import JobProto, KernelSet, Products
 from netpart.proto.updater_pb2 import UpdaterProto
 from netpart.worker.ensemble import Ensemble
 from tests.graph.jobs import data, job, layer, product
-from tests.laws.nets import Example, examples
-from tests.laws.workers import reference
 from tests.launch.snapshots.teams import (
     SnapshotTeam,
     memory_of,
@@ -29,6 +27,8 @@ from tests.launch.snapshots.teams import (
     save_checkpoint,
     services_of,
 )
+from tests.laws.nets import Example, examples
+from tests.laws.workers import reference
 from tests.thorough import example_count
 
 STEP = Generation(0, 10)

@@ -194,7 +194,8 @@ def test_what_is_forged_or_stale_changes_nothing(wrong: str, kept: tuple[RegionS
     before = contents(receiver.store)
     head, payload = WRONG[wrong]
     answer = answered(link, lambda: link.send(head, payload))
-    assert answer.verb == RegionHeadProto.REFUSED and answer.reason
+    assert answer.verb == RegionHeadProto.REFUSED
+    assert answer.reason
     assert contents(receiver.store) == before
     assert receiver.store.committed == STEP
 
