@@ -76,7 +76,7 @@ class FaultyRun:
     def join(self) -> None:
         """Start a worker that joins the run."""
         environment = os.environ | {VARIABLE: self.token, "PYTHONPATH": str(ROOT)}
-        command = [sys.executable, "-P", "-m", "netpart", "worker", "--join", self.address, "--wait", "60"]
+        command = [sys.executable, "-P", "-m", "netpart", "worker", "--join", self.address, "--wait", "15"]
         with self.folder.with_suffix(".log").open("ab") as log:
             process = subprocess.Popen(
                 [*command, "--threads", "1"], stdout=subprocess.DEVNULL, stderr=log, env=environment, cwd=ROOT

@@ -25,7 +25,7 @@ from netpart.launch.control.framing import GarbledMessage
 from netpart.launch.control.token import RunToken
 from netpart.launch.coordinator.blame import Blame
 from netpart.launch.coordinator.conversation import RunOptions
-from netpart.launch.coordinator.coordinator import LOOK_MS, Coordinator
+from netpart.launch.coordinator.coordinator import HELLO_SECONDS, LOOK_MS, Coordinator
 from netpart.launch.coordinator.elastic_conversation import ElasticConversation
 from netpart.launch.coordinator.gathering import Gathering
 from netpart.launch.coordinator.job_cutter import JobCutter, cut_text
@@ -178,9 +178,16 @@ class ElasticCoordinator(Coordinator):
         while (verdict := self.watch.look(monotonic(), team.dead(), team.stopped)) is not None:
             self.lose(verdict.rank, verdict.text, team)
             self.watch.members = self.watched
-        gathering = self.gathering
-        if gathering and monotonic() > gathering.asked + self.options.deadline:
-            for seat in sorted(gathering.awaited & {m.seat for m in self.watched if m.identity}):
+        if self.gathering:
+            self.stop_waiting(self.gathering, monotonic() - self.gathering.began, team)
+
+    def stop_waiting(self, gathering: Gathering, waited: float, team: Team) -> None:
+        """Give up workers that do not leave the old team; go on without those that have not introduced themselves."""
+        there = {m.seat for m in self.watched if m.identity}
+        if waited > HELLO_SECONDS:
+            gathering.awaited &= there
+        if waited > self.options.deadline:
+            for seat in sorted(gathering.awaited):
                 self.lose(seat, f"has not left its team within {self.options.deadline:g} s", team)
 
     def lose(self, seat: int, reason: str, team: Team) -> None:
@@ -216,7 +223,7 @@ class ElasticCoordinator(Coordinator):
         now = monotonic()
         members = [m for m in self.members if self.present.get(m.seat) is m]
         reached = max((m.beat.step for m in self.members), default=0)
-        self.gathering = Gathering(self.team_number, now, now, reached, {m.seat for m in members})
+        self.gathering = Gathering(self.team_number, now, reached, {m.seat for m in members})
         for m in members:
             if m.identity:
                 self.send(m, ControlProto(regroup=RegroupProto(team=self.team_number)))
@@ -258,8 +265,8 @@ class ElasticCoordinator(Coordinator):
         now = monotonic()
         gathering.joined += [team.where(m.seat) or "this host" for m in ready[: cut.workers] if m.rank == SPARE]
         self.members = [MemberRecord(r, m.seat, m.identity, heard=now) for r, m in enumerate(ready[: cut.workers])]
-        for m in ready[cut.workers :]:
-            m.rank = SPARE
+        for m in self.watched:
+            m.rank = SPARE  # but for those below
         self.present |= {m.seat: m for m in self.members}
         point = find_restart_point(self.talk.kept, self.talk.saving.latest, self.first_options)
         self.cluster, self.options = cut.cluster, point.options

@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 class Gathering:
     """The next team is number ``team``. ``awaited`` are the seats of workers that have not left the old team yet.
 
-    The loss, or the snapshot at which others join, was known at ``began``; workers were asked to leave at ``asked``.
+    The loss, or the snapshot at which others join, was known at ``began``: workers were asked to leave then.
     ``lost`` and ``joined`` are texts for the user; ``reached`` is the newest step that the old team is known to have
     begun.
     """
 
     team: int
     began: float
-    asked: float
     reached: int
     awaited: set[int] = field(default_factory=set)
     waits: bool = False
