@@ -236,10 +236,11 @@ def _team_plan(
 ) -> TeamPlan:  # fmt: skip
     """What the launcher is asked to start."""
     threads = requested_threads(partition.job)
+    most = most_workers(partition.job, partition.workers) if partition.job.HasField("elastic") else 0
     placement = choice.placement or PLACEMENT
     return TeamPlan(
         partition.cluster.size, options.workspace, context, threads, choice.meeting, choice.hosts, placement,
-        partition, options.folder, say, options.seal, most_workers(partition.job, partition.workers),
+        partition, options.folder, say, options.seal, most,
     )  # fmt: skip
 
 

@@ -212,7 +212,8 @@ class ElasticCoordinator(Coordinator):
     def start_again(self, seat: int, team: Team) -> None:
         """Start a process in place of the one on ``seat``, if that is asked for."""
         self.respawned[seat] = self.respawned.get(seat, 0) + 1
-        if self.respawn and self.respawned[seat] <= TRIES and team.restart(seat, self.control, self.seats):
+        again = (self.respawn or team.refills) and self.respawned[seat] <= TRIES
+        if again and team.restart(seat, self.control, self.seats):
             self.member_on(seat)
 
     def gather(self) -> None:

@@ -110,7 +110,8 @@ def _play_joined_worker(
 
     def lost() -> NoReturn:
         exit_at_once(
-            f"worker {rank}: lost its coordinator at {invitation.address}: that ended, or the link to it is broken"
+            f"worker {rank}: lost its coordinator at {invitation.address}: that ended, or the link to it is broken;"
+            " if it ended, start it again with --resume"
         )
 
     away = RemoteHost(invitation.folder, lost)

@@ -55,6 +55,7 @@ class JoinTeam(OpenSeats, ProcessTeam):
         listen = meeting.address.rpartition(":")[0] + ":*"
         ProcessTeam.__init__(self, min(meeting.local, workers), workspace / "log", listen, threads)
         self.meeting = meeting
+        self.elastic = most > 0
         self.token_file = workspace / "token"
         self.open_seats(range(self.workers, max(workers, most)), workers)
         self.here = local_address() if self.workers else ""

@@ -12,12 +12,13 @@ class OpenSeats(Team):
     """A team with workers that join. ``seats`` has their ranks, each with the host of its worker, "" for none yet.
 
     ``met_ranks`` are those that have introduced themselves. The run begins with ``first`` workers; the seats from there
-    on are for those that join an elastic run later.
+    on are for those that join an ``elastic`` run later.
     """
 
     seats: dict[int, str]
     met_ranks: set[int]
     first: int
+    elastic = False
 
     def open_seats(self, ranks: range, first: int = 0) -> None:
         """Make the seats of ``ranks`` free. ``first`` is the number of workers with which the run begins."""
@@ -43,6 +44,8 @@ class OpenSeats(Team):
         if not missing:
             return JoinedProto(refused="expected fewer workers: all have joined; raise --workers to use more")
         rank = wish.rank if wish.HasField("rank") else missing[0]
+        if rank not in missing and self.elastic:
+            rank = missing[0]  # the launcher that numbers its processes cannot know which seats are left
         if rank not in missing:
             return JoinedProto(refused=self._taken_text(rank, missing))
         self.seats[rank] = printable_text(wish.host) or "a host without a name"

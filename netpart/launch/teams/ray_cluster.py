@@ -117,6 +117,11 @@ class RayCluster:
         self.calls.append(getattr(actor, method).remote(*arguments).future())
         return self.calls[-1]
 
+    def end_actor(self, actor: Any) -> None:
+        """End an actor, in any state of its node."""
+        with suppress(Exception):
+            self.ray.kill(actor)
+
     def moves_files(self) -> bool:
         """True if Ray has moved the job into a working_dir, which is elsewhere on every node."""
         return "working_dir" in self.ray.get_runtime_context().runtime_env
@@ -130,8 +135,7 @@ class RayCluster:
     def _close(self) -> None:
         """Close in any state of the cluster: a dead one raises errors of many kinds."""
         for actor in self.actors:
-            with suppress(Exception):
-                self.ray.kill(actor)
+            self.end_actor(actor)
         # Ray returns before it has killed them; a call ends when its actor has.
         wait_for_futures(self.calls, END_SECONDS)
         if self.group is not None:

@@ -59,6 +59,10 @@ class RayTeam(OpenSeats):
         self.nodes = [""] * plan.size
         self.logs = [""] * plan.size
         self.lost: set[int] = set()
+        self.retired: set[int] = set()
+        self.actors: list[Any] = []
+        self.refills = plan.most > 0
+        self.elastic = plan.most > 0
         self.ends: list[Future[Any]] = []
         self.bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self.bell_lock = Lock()
@@ -88,10 +92,32 @@ class RayTeam(OpenSeats):
         self.check_seats([cluster.call_actor(actor, "describe_place") for actor in actors])
         self.plan.say(f"the coordinator listens at {control}; {self.nodes_text()}")
         for rank, actor in enumerate(actors):
-            gpus = int(self.bundles[rank].get(GPUS, 0))
-            options, variables = self.worker_options(control, rank), self.worker_variables(seats, rank)
-            self.ends.append(cluster.call_actor(actor, "serve", options, variables, gpus))
-            self.ends[-1].add_done_callback(lambda _: self.ring())
+            self.serve_seat(rank, actor, control, seats)
+
+    def serve_seat(self, rank: int, actor: Any, control: str, seats: WorkerSeats) -> None:
+        """Let ``actor`` start the worker of ``rank``."""
+        assert self.cluster is not None, "control_address is called first"
+        gpus = int(self.bundles[rank].get(GPUS, 0))
+        options, variables = self.worker_options(control, rank), self.worker_variables(seats, rank)
+        self.actors[rank : rank + 1] = [actor]
+        self.ends[rank : rank + 1] = [self.cluster.call_actor(actor, "serve", options, variables, gpus)]
+        self.ends[rank].add_done_callback(lambda _: self.ring())
+
+    def retire(self, rank: int) -> None:
+        self.leave(rank)
+        if rank < len(self.actors) and self.cluster is not None:
+            self.retired.add(rank)
+            self.cluster.end_actor(self.actors[rank])
+
+    def restart(self, rank: int, control: str, seats: WorkerSeats) -> bool:
+        """Start the seat again in its bundle. If its node is gone, Ray starts it once another one has room."""
+        if rank >= len(self.bundles) or self.cluster is None:
+            return False
+        actor = self.cluster.start_actor(RaySeat, rank, self.bundles[rank])
+        self.serve_seat(rank, actor, control, seats)
+        self.lost.discard(rank)
+        self.retired.discard(rank)
+        return True
 
     def ring(self) -> None:
         """Wake the coordinator, from a thread of Ray."""
@@ -152,7 +178,8 @@ class RayTeam(OpenSeats):
     def dead(self) -> dict[int, str]:
         with suppress(BlockingIOError):
             os.eventfd_read(self.bell)
-        return {rank: self.end_text(rank, end) for rank, end in enumerate(self.ends) if end.done()}
+        ended = (rank for rank, end in enumerate(self.ends) if end.done() and rank not in self.retired)
+        return {rank: self.end_text(rank, self.ends[rank]) for rank in ended}
 
     def end_text(self, rank: int, end: Future[Any]) -> str:
         """How a seat ended: its worker's exit, or the reason that Ray gives."""
@@ -167,7 +194,7 @@ class RayTeam(OpenSeats):
         return is_lost
 
     def running(self) -> bool:
-        return not all(end.done() for end in self.ends)
+        return not all(end.done() for rank, end in enumerate(self.ends) if rank not in self.retired)
 
     def log_tail(self, rank: int, lines: int = 12) -> str:
         """The last lines of the log if its seat could return them, and where the log is."""

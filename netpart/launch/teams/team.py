@@ -34,7 +34,7 @@ class Team(ABC):
     ``parting_seconds`` is how long they have to end by themselves after a failure: 0 if they can be killed.
     ``start_seconds`` is how long they may take to introduce themselves. ``absence`` is what one that did not has not
     done, and ``absent_hint`` is advice for the user. ``here`` is the address at which the workers of this host reach
-    the coordinator; "" for the same as all others.
+    the coordinator; "" for the same as all others. ``refills``: a lost worker is replaced without being asked to.
     """
 
     parting_seconds: float
@@ -42,6 +42,7 @@ class Team(ABC):
     absent_hint: str = "look at its log"
     absence: str = ABSENCE
     here: str = ""
+    refills: bool = False
 
     def control_address(self) -> str:
         """The address at which the coordinator listens for workers. By default it has no file and is not reachable from
@@ -132,7 +133,7 @@ class TeamPlan(NamedTuple):
     other hosts come to ``meeting``, or are started on the hosts of the host file ``hosts``, or by Ray according to
     ``placement``. ``partition`` is what they will compute; ``folder`` is where relative data paths of the job start.
     ``say`` receives texts for the user while the team starts. ``seal`` is how links are sealed.
-    ``most`` is how many workers an elastic run may have; 0 for ``size``.
+    ``most`` is how many workers an elastic run may have, 0 for a run that is not elastic.
     """
 
     size: int

@@ -106,7 +106,9 @@ def test_verdicts_are_made_once(tmp_path: Path) -> None:
     check_same_curve(losses.of(Measured), expected)
     check_equal(tmp_path / "lossy", tmp_path / "plain", 40)
     plain, lossy = ((tmp_path / name / "metrics.jsonl").read_text().splitlines() for name in ("plain", "lossy"))
-    decided = [[(d["step"], d["decides"]) for d in map(json.loads, lines) if "decides" in d] for lines in (plain, lossy)]
+    decided = [
+        [(d["step"], d["decides"]) for d in map(json.loads, lines) if "decides" in d] for lines in (plain, lossy)
+    ]
     assert decided[0] == decided[1]
     assert decided[0]
 
@@ -123,9 +125,7 @@ def test_too_few_workers_end_the_run(tmp_path: Path) -> None:
     ((), "threads", "--launcher local, join, ray"),
     ((), "mpi", "--launcher local, join, ray"),
 ])  # fmt: skip
-def test_what_cannot_be_elastic_is_refused(
-    changes: tuple[str, ...], launcher: str, text: str, tmp_path: Path
-) -> None:
+def test_what_cannot_be_elastic_is_refused(changes: tuple[str, ...], launcher: str, text: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=text):
         run_job(elastic_job(*changes), 2, launcher=launcher, workspace=tmp_path)
 
