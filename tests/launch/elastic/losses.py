@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from netpart.checkpoint.safetensors_file import open_checkpoint
 from netpart.checkpoint.steps import step_file
 from netpart.launch.report.events import Event, Measured, Summary, WentOn
 from netpart.launch.run import run_job
+from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import Job, read_job_text
 from netpart.spec import whole_region
 from tests.worker.jobs import LENET
@@ -81,14 +82,11 @@ def run_with_losses(
 
 def undisturbed(job: Job, folder: Path) -> list[Measured]:
     """The reports of ``job`` on one worker to which nothing happens."""
-    plain = Job(type(job.proto)(), job.text, job.path) if False else job
-    elastic = plain.proto.elastic
-    kept = type(elastic)()
-    kept.CopyFrom(elastic)
-    plain.proto.ClearField("elastic")
+    proto = JobProto()
+    proto.CopyFrom(job.proto)
+    proto.ClearField("elastic")
     losses = Losses({})
-    run_job(plain, 1, launcher="threads", listener=losses, workspace=folder)
-    plain.proto.elastic.CopyFrom(kept)
+    run_job(replace(job, proto=proto), 1, launcher="threads", listener=losses, workspace=folder)
     return losses.of(Measured)
 
 

@@ -12,6 +12,7 @@ from netpart.errors import ConfigError, WorkerFailed
 from netpart.launch.report.events import CHECKPOINT, MEMORY, START, Lost, Measured, Recut, WentOn
 from netpart.launch.run import run_job
 from netpart.proto.job_pb2 import Schedule
+from netpart.proto.reader import read_job
 from tests.launch.elastic.losses import (
     STEPS,
     check_equal,
@@ -22,6 +23,7 @@ from tests.launch.elastic.losses import (
     sources,
     undisturbed,
 )
+from tests.launch.verdict_jobs import PLATEAU, VALIDATED, judged_job
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +85,8 @@ def test_a_lost_worker_is_started_again_if_that_is_asked_for(
     summary, losses = run_with_losses(job, 3, tmp_path, {14: killing(1)}, respawn=True)
     assert [went.workers for went in losses.of(WentOn)] == [2, 3]
     assert [len(change["joined"]) for change in summary.changes] == [0, 1]
+    undisturbed(job, tmp_path / "plain")
+    check_equal(tmp_path, tmp_path / "plain", 400)
 
 
 def test_a_sharded_and_averaged_state_goes_with_the_run(tmp_path: Path) -> None:
@@ -95,9 +99,6 @@ def test_a_sharded_and_averaged_state_goes_with_the_run(tmp_path: Path) -> None:
 
 
 def test_verdicts_are_made_once(tmp_path: Path) -> None:
-    from tests.launch.verdict_jobs import PLATEAU, VALIDATED, judged_job
-    from netpart.proto.reader import read_job
-
     path = judged_job(tmp_path, f'{VALIDATED} checkpoint_best: "loss/loss" early_stop {{ patience: 30 }}', PLATEAU)
     job = read_job(path)
     job.proto.elastic.min_workers, job.proto.elastic.snapshot_freq = 1, 5
@@ -106,11 +107,12 @@ def test_verdicts_are_made_once(tmp_path: Path) -> None:
     check_same_curve(losses.of(Measured), expected)
     check_equal(tmp_path / "lossy", tmp_path / "plain", 40)
     plain, lossy = ((tmp_path / name / "metrics.jsonl").read_text().splitlines() for name in ("plain", "lossy"))
-    decided = [
-        [(d["step"], d["decides"]) for d in map(json.loads, lines) if "decides" in d] for lines in (plain, lossy)
-    ]
-    assert decided[0] == decided[1]
-    assert decided[0]
+    expected_decisions, decisions = (
+        [(line["step"], line["decides"]) for line in map(json.loads, lines) if "decides" in line]
+        for lines in (plain, lossy)
+    )
+    assert decisions == expected_decisions
+    assert decisions
 
 
 def test_too_few_workers_end_the_run(tmp_path: Path) -> None:
