@@ -12,7 +12,7 @@ from netpart.choices import AES_GCM, CURVE, PLAIN, TRAIN
 
 if TYPE_CHECKING:
     from netpart.launch.coordinator.oversubscribed_hosts import OversubscribedHost
-    from netpart.launch.report.events import Event, Judged, Staleness, Started, Summary
+    from netpart.launch.report.events import Event, Judged, Restarted, Staleness, Started, Summary
     from netpart.launch.report.speedup import Speedup
 
 THROUGH = {
@@ -66,7 +66,17 @@ def print_event(event: Event) -> None:
 
 def event_line(event: Event) -> str:
     """The line that reports one event; "" for the end of a run, which its summary reports."""
-    from netpart.launch.report.events import Ended, Halted, Invited, Joined, Judged, Measured, Noticed, Saved
+    from netpart.launch.report.events import (
+        Ended,
+        Halted,
+        Invited,
+        Joined,
+        Judged,
+        Measured,
+        Noticed,
+        Restarted,
+        Saved,
+    )
     from netpart.units import bytes_text, plural_text
 
     if isinstance(event, Measured):
@@ -79,6 +89,8 @@ def event_line(event: Event) -> str:
         return _judged_line(event)
     if isinstance(event, Halted):
         return f"Ends @ step {event.step}: {event.reason}"
+    if isinstance(event, Restarted):
+        return _restart_text(event)
     if isinstance(event, Saved):
         return f"Saved {event.path}"
     if isinstance(event, Invited):
@@ -103,6 +115,17 @@ def event_line(event: Event) -> str:
         f"{event.name}: {who} on {devices}, {event.kernels}, {threads}; "
         f"batch {event.batch}, {played}; memory {memory}; "
         f"tensors through {through}{_idle_workers_text(event)}"
+    )
+
+
+def _restart_text(event: Restarted) -> str:
+    """Why the run starts again, and how it goes on."""
+    from netpart.units import plural_text
+
+    begins = f"goes on from {event.checkpoint}" if event.checkpoint else "no checkpoint was saved, so it begins anew"
+    return (
+        f"{event.reason}\nRestart {event.number} of {event.limit} @ step {event.step}"
+        f"  cut for {plural_text(event.workers, 'worker')}; {begins}"
     )
 
 
@@ -190,6 +213,7 @@ def summary_text(summary: Summary) -> str:
         "moved": f"{bytes_text(summary.bytes_counted)} between {members}, {agree} ({summary.bytes_predicted:,} bytes)",
         "staleness": staleness_text(summary.staleness) if summary.staleness else "",
         "stopped": summary.stopped,
+        "restarts": "; ".join(f"{again['number']} at step {again['step']}" for again in summary.restarts),
         "best": _best_text(summary),
         "checkpoint": summary.checkpoint + (": initial values, as no step was trained" if untrained else ""),
     }

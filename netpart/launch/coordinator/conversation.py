@@ -50,7 +50,9 @@ class RunOptions:
     ``resumed``: the run continues the run whose newest checkpoint is ``restore``. ``averages``: parameters start from
     the averages stored next to ``restore``. ``trace``: the run only trains, and every worker reports its actions with
     their times. ``kernels``: the kernels of the job, in words. ``take`` receives the values of the partition's result
-    layer, if it has one. ``seal``: how links are sealed.
+    layer, if it has one. ``seal``: how links are sealed. ``kept`` are the checkpoints that this run has written before
+    it was started again; None for those that a resumed run finds. ``repeats`` tells whether the run starts again after
+    an error; ``returns``: a coordinator that dies comes back.
     """
 
     folder: Path
@@ -68,6 +70,9 @@ class RunOptions:
     kernels: str = ""
     take: TakeValues | None = None
     seal: SealChoice = UNSEALED
+    kept: tuple[Path, ...] | None = None
+    repeats: Callable[[Exception], bool] = lambda error: False
+    returns: bool = False
 
 
 class Conversation:
@@ -88,7 +93,8 @@ class Conversation:
         self.send = send
         self.metrics = MetricBook(partition)
         folder = options.workspace / "checkpoint"
-        earlier = list_checkpoints(folder) if options.resumed else []
+        found = list_checkpoints(folder) if options.resumed else []
+        earlier = found if options.kept is None else options.kept
         trains = TRAIN in partition.phases and not options.trace
         resumed, untrained = (options.restore if options.resumed else None), options.first_step
         self.verdicts = VerdictBook(
@@ -140,6 +146,7 @@ class Conversation:
         w.transport = options.transport
         w.workers = len(self.members)
         w.trace = options.trace
+        w.returns = options.returns
         w.judged.extend(self.verdicts.phases)
         if self.verdicts.base_lr is not None:
             w.base_lr = self.verdicts.base_lr

@@ -65,6 +65,7 @@ def summarise_run(
         halted=isinstance(notes.stopped, Halted),
         best=notes.best if judges_best else {},
         best_checkpoint=notes.best_checkpoint if judges_best else "",
+        restarts=notes.restarts,
     )
 
 

@@ -57,10 +57,12 @@ def describe_moment(phase: str, step: int, doing: str) -> str:
 
 @dataclass(frozen=True)
 class FailureVerdict:
-    """Why the run must end: ``rank`` is at fault, ``text`` is the reason."""
+    """Why the run must end: ``rank`` is at fault, ``text`` is the reason. ``absent`` is how many workers did not
+    connect, if that is the reason."""
 
     rank: int
     text: str
+    absent: int = 0
 
 
 class Watchdog:
@@ -120,5 +122,6 @@ class Watchdog:
         others = [str(m.rank) for m in self.members if not m.identity and m is not member]
         too = f", nor did {' and '.join(others)}" if others else ""
         return FailureVerdict(
-            member.rank, f"{self.absence_text.replace('{}', f'{self.start_seconds:g} s')}{too}; {self.hint}"
-        )
+            member.rank, f"{self.absence_text.replace('{}', f'{self.start_seconds:g} s')}{too}; {self.hint}",
+            absent=1 + len(others),
+        )  # fmt: skip

@@ -9,7 +9,7 @@
                         ──────▶     deadlock check
                         ◀──────     go(addresses)
     beat, report, checkpoint_due, checkpoint_written, finished | failed  ──────▶
-                        ◀──────     checkpoint_open, verdict, halt, stop
+                        ◀──────     checkpoint_open, verdict, halt, stop | rejoin
     region_write | region_read  ──────▶                 from another host
                         ◀──────     region
 
@@ -68,9 +68,10 @@ class WorkerStatus:
 class ControlClient:
     """One worker's connection to the coordinator at ``address``. Only the worker's thread calls its methods.
 
-    ``ticket`` proves that this is worker ``rank``. Over tcp the heartbeat thread calls ``lost`` when the link is lost.
-    No message that the worker could wait for arrives after that. ``heed_halt`` is called with each message that the run
-    is to end at a step.
+    ``ticket`` proves that this is worker ``rank``. Over tcp the heartbeat thread calls ``lost`` when the link is lost,
+    with True if the coordinator comes back. No message that the worker could wait for arrives after that. ``heed_halt``
+    is called with each message that the run is to end at a step. ``rejoins``: the run starts again, without this
+    process's state.
     """
 
     def __init__(
@@ -79,7 +80,7 @@ class ControlClient:
         address: str,
         rank: int,
         ticket: RunToken,
-        lost: Callable[[], None] | None = None,
+        lost: Callable[[bool], None] | None = None,
     ) -> None:
         self.context = context
         self.address = address
@@ -88,6 +89,8 @@ class ControlClient:
         self.lost = lost
         self.status = WorkerStatus()
         self.heed_halt: Callable[[HaltProto], None] = lambda halt: None
+        self.rejoins = False
+        self.returns = False
         self._socket, self._link = self._connect(VOICE)
         self._verdicts: deque[ControlProto] = deque()
         self._ended = threading.Event()
@@ -101,7 +104,9 @@ class ControlClient:
         message.hello.token = self.ticket.secret
         self.send(message)
         self._beats.start()
-        return self.receive("welcome")
+        answer = self.receive("welcome")
+        self.returns = answer.welcome.returns
+        return answer
 
     def send(self, message: ControlProto) -> None:
         """Send ``message`` without blocking."""
@@ -127,7 +132,8 @@ class ControlClient:
         kind = str(message.WhichOneof("message"))
         if kind == "joined":
             raise NetpartError(f"worker {self.rank}: {printable_text(message.joined.refused, REFUSAL)}")
-        if kind == "stop":
+        if kind in ("stop", "rejoin"):
+            self.rejoins = kind == "rejoin"
             raise StopRequested(f"worker {self.rank}: stopped by the coordinator")
         if kind == HALT:
             self.heed_halt(message.halt)
@@ -179,7 +185,7 @@ class ControlClient:
                 break
             lost = [link for link in links if link.look(monotonic())]
             if lost and self.lost:
-                self.lost()
+                self.lost(self.returns)
         if link:
             link.close()
         socket.close(linger=0)

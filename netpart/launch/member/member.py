@@ -27,16 +27,21 @@ Connect = Callable[[WelcomeProto], Transport]
 """Makes this worker's transport, before any message is expected on it."""
 
 
+class InterruptedThere(NetpartError):
+    """The user of a worker's host has ended the worker."""
+
+
 @dataclass(frozen=True)
 class RemoteHost:
     """Settings of a worker on another host than the coordinator's.
 
     ``folder`` is where relative data paths start there (None: the coordinator's path). ``lost`` is called when the
-    coordinator is lost.
+    coordinator is lost; with True if it comes back. ``rejoin`` is called, once all is closed, if the run starts again.
     """
 
     folder: Path | None
-    lost: Callable[[], None]
+    lost: Callable[[bool], None]
+    rejoin: Callable[[], None] = lambda: None
 
 
 def run_member(
@@ -66,6 +71,8 @@ def run_member(
         return False
     finally:
         control.close()
+        if away is not None and control.rejoins:
+            away.rejoin()
 
 
 def _prepare_and_play(
@@ -92,7 +99,7 @@ def _prepare_and_play(
     except StopRequested:
         return False
     except KeyboardInterrupt:
-        _tell_failure(control, NetpartError("interrupted on its host"), log)
+        _tell_failure(control, InterruptedThere("interrupted on its host"), log)
         raise
     except Exception as error:
         _tell_failure(control, error, log, away)

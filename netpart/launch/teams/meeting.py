@@ -35,6 +35,10 @@ class Meeting:
     wait: float = WAIT_SECONDS
     token_file: Path | None = None
     """The file from which ``token`` was read, if any."""
+    keys: tuple[RunToken, bytes] | None = None
+    """The token with the coordinator's public key, and its secret key, if they were drawn for an earlier attempt."""
+    regathers: bool = False
+    """The run has started again with other ranks: a worker that asks for one that it cannot have takes a free one."""
 
     def __post_init__(self) -> None:
         refuse_pinned_token(self.token, str(self.token_file or VARIABLE))
@@ -57,6 +61,7 @@ class JoinTeam(OpenSeats, ProcessTeam):
         self.meeting = meeting
         self.token_file = workspace / "token"
         self.open_seats(range(self.workers, workers))
+        self.any_rank = meeting.regathers
         self.here = local_address() if self.workers else ""
         self.start_seconds = meeting.wait
         self.absence = f"expected to join {meeting.listen} within {{}} (--wait), did not"

@@ -11,11 +11,13 @@ from netpart.resources import installed_version
 class OpenSeats(Team):
     """A team with workers that join. ``seats`` has their ranks, each with the host of its worker, "" for none yet.
 
-    ``met_ranks`` are those that have introduced themselves.
+    ``met_ranks`` are those that have introduced themselves. ``any_rank``: a rank that is not free is no more than a
+    wish.
     """
 
     seats: dict[int, str]
     met_ranks: set[int]
+    any_rank = False
 
     def open_seats(self, ranks: range) -> None:
         """Make the seats of ``ranks`` free."""
@@ -35,7 +37,8 @@ class OpenSeats(Team):
         missing = self.missing()
         if not missing:
             return JoinedProto(refused="expected fewer workers: all have joined; raise --workers to use more")
-        rank = wish.rank if wish.HasField("rank") else missing[0]
+        free = wish.rank in missing or not self.any_rank
+        rank = wish.rank if wish.HasField("rank") and free else missing[0]
         if rank not in missing:
             return JoinedProto(refused=self._taken_text(rank, missing))
         self.seats[rank] = printable_text(wish.host) or "a host without a name"
