@@ -213,7 +213,7 @@ def summary_text(summary: Summary) -> str:
         "moved": f"{bytes_text(summary.bytes_counted)} between {members}, {agree} ({summary.bytes_predicted:,} bytes)",
         "staleness": staleness_text(summary.staleness) if summary.staleness else "",
         "stopped": summary.stopped,
-        "restarts": "; ".join(f"{again['number']} at step {again['step']}" for again in summary.restarts),
+        "restarts": "; ".join(f"{again['restart']} at step {again['step']}" for again in summary.restarts),
         "best": _best_text(summary),
         "checkpoint": summary.checkpoint + (": initial values, as no step was trained" if untrained else ""),
     }

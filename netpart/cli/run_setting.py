@@ -85,7 +85,9 @@ def _refuse_idle_options(args: argparse.Namespace) -> None:
     from netpart.errors import ConfigError
 
     if args.wait is not None and args.launcher != RAY and not getattr(args, "restarts", 0):
-        raise ConfigError("--wait", "--listen, --launcher ray or --restarts with it", "none", "omit it: nobody is waited for")
+        raise ConfigError(
+            "--wait", "--listen, --launcher ray or --restarts with it", "none", "omit it: nobody is waited for"
+        )
     if args.token_file is not None:
         raise ConfigError("--token-file", "--listen with it", "none", "omit it: no worker joins this run")
 

@@ -145,7 +145,11 @@ class Supervisor:
             why = "its workers have a token that was lost with it: set NETPART_TOKEN to one of your own"
         saved = self.state.saved if self.state else ()
         words = [*self.words, *([] if "--resume" in self.words else ["--resume"])]
-        left = f"continue from {saved[-1]} with `{shlex.join(['netpart', *words])}`" if saved else "no checkpoint was saved"
+        left = (
+            f"continue from {saved[-1]} with `{shlex.join(['netpart', *words])}`"
+            if saved
+            else "no checkpoint was saved"
+        )
         print_error(f"{reason}; {why}; {left}")
         return WRONG
 

@@ -123,14 +123,18 @@ class RestartableRun:
         proto, options = self.job.proto, self.options
         if book.newest is not None:
             proto = _resumed_job(proto)
-            found = {"restore": book.newest, "first_step": parse_step(book.newest), "resumed": True, "averages": False}
-            options = replace(options, **found, kept=tuple(map(Path, book.state.saved)))
+            options = replace(
+                options, restore=book.newest, first_step=parse_step(book.newest), resumed=True, averages=False,
+                kept=tuple(map(Path, book.state.saved)),
+            )  # fmt: skip
         cut = add_job_servers(partition_by_scheme(proto, book.state.workers, self.job.folder))
         check_training_run(cut, restored_names(options.restore))
         check_start(cut, options.restore, options.averages)
         options = replace(options, repeats=book.repeats, returns=self.returns)
         event = book.event(options.first_step) if book.state.made else None
-        return play_partition(cut, options, self.next_choice(), self.hear, bool(proto.resume) or event is not None, event)
+        return play_partition(
+            cut, options, self.next_choice(), self.hear, bool(proto.resume) or event is not None, event
+        )
 
     @property
     def returns(self) -> bool:
@@ -178,7 +182,9 @@ def _launch_patience(choice: LaunchChoice) -> float:
 def _with_kept_keys(choice: LaunchChoice) -> LaunchChoice:
     """``choice`` with the coordinator's keys drawn now, so that the workers' token stays that of the run."""
     meeting = choice.meeting
-    return choice if meeting is None else replace(choice, meeting=replace(meeting, keys=coordinator_keys(meeting.token)))
+    return (
+        choice if meeting is None else replace(choice, meeting=replace(meeting, keys=coordinator_keys(meeting.token)))
+    )
 
 
 @dataclass(frozen=True)

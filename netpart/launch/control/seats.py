@@ -33,7 +33,7 @@ class WorkerSeats:
 
     def free(self, rank: int) -> None:
         """Revoke a ticket. The next process that becomes worker ``rank`` gets another one."""
-        for which in (VOICE, HEART):
+        for which in SOCKETS:
             name = socket_identity(self.ticket(rank).secret, rank, which)
             del self.ranks[name]
             self.left.add(name)
@@ -46,13 +46,14 @@ class WorkerSeats:
         return name.startswith(KNOCK + self.token.secret)
 
     def _name(self, rank: int) -> None:
-        for which in (VOICE, HEART):
+        for which in SOCKETS:
             self.ranks[socket_identity(self.ticket(rank).secret, rank, which)] = rank
 
 
-VOICE, HEART, KNOCK = b"v", b"h", b"k"
-"""The two sockets of a worker, for messages and for heartbeats, and the socket of a process that asks to be a
-worker."""
+VOICE, HEART, SCRIBE, KNOCK = b"v", b"h", b"s", b"k"
+"""The sockets of a worker, for messages, for heartbeats and for writing checkpoints, and the socket of a process that
+asks to be a worker."""
+SOCKETS = (VOICE, HEART, SCRIBE)
 
 
 def socket_identity(secret: bytes, rank: int, socket: bytes) -> bytes:

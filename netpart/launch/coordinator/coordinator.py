@@ -67,7 +67,7 @@ class Coordinator:
         self.noticed = 0
         self.full = False
         # Before the socket is opened: a damaged checkpoint is refused here, and nobody would close the socket.
-        self.talk = Conversation(partition, options, self.members, listener, self.send)
+        self.talk = Conversation(partition, options, self.members, listener, self.send, self.answer)
         self.socket = limited_socket(context, zmq.ROUTER, FRAME_BYTES)
         self.poller = zmq.Poller()
         self.leaving = False
@@ -247,6 +247,7 @@ class Coordinator:
 
     def take(self, member: MemberRecord, name: bytes, parts: Sequence[bytes], team: Team) -> None:
         """Handle a message of the holder of a ticket. Raises WorkerFailed for a message that no worker sends."""
+        member.asker = name
         try:
             self.handle(member, name, unpack_message(parts), team)
         except GarbledMessage as error:
@@ -314,6 +315,10 @@ class Coordinator:
 
     def send(self, member: MemberRecord, message: ControlProto) -> None:
         self.socket.send_multipart([member.identity, *pack_message(message)])
+
+    def answer(self, member: MemberRecord, message: ControlProto) -> None:
+        """Send to the socket from which the latest message of ``member`` came."""
+        self.socket.send_multipart([member.asker, *pack_message(message)])
 
 
 def _can_open_files() -> bool:

@@ -28,10 +28,12 @@ GAP_SECONDS = 1.5
 
 @dataclass
 class MemberRecord:
-    """What is known about one worker."""
+    """What is known about one worker. ``identity`` is the name of its main socket, ``asker`` of the one that it used
+    last."""
 
     rank: int
     identity: bytes = b""
+    asker: bytes = b""
     address: str | None = None
     heard: float = 0.0
     beat: BeatProto = field(default_factory=BeatProto)

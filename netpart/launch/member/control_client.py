@@ -1,4 +1,5 @@
-"""ControlClient: the worker's end of the control plane. One DEALER socket carries its messages, a second its heartbeat.
+"""ControlClient: the worker's end of the control plane. One DEALER socket carries its messages, a second its heartbeat,
+a third, opened when it is needed, what it writes into checkpoints.
 
     worker                          coordinator
     join                ──────▶                         from another host, under a name of its own
@@ -27,14 +28,14 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import zmq
 
 from netpart.errors import NetpartError
 from netpart.launch.control.address import is_tcp_address
 from netpart.launch.control.framing import FRAME_BYTES, REFUSAL, pack_message, printable_text, unpack_message
-from netpart.launch.control.seats import HEART, VOICE, socket_identity
+from netpart.launch.control.seats import HEART, SCRIBE, VOICE, socket_identity
 from netpart.launch.control.secure_link import LinkMonitor, secure_client
 from netpart.launch.control.token import RunToken
 from netpart.proto.control_pb2 import ControlProto, HaltProto, RefusedProto
@@ -42,6 +43,10 @@ from netpart.transport.sockets import connect_socket, limited_socket
 from netpart.transport.transport import RefusedFrames
 
 BEAT_SECONDS = 0.25
+SCRIBE_LOOK_MS = 100
+"""How often the writer of a checkpoint that waits for an answer looks whether its worker ends."""
+PARTING_SECONDS = 10.0
+"""How long the end of a worker waits for the writer of a checkpoint."""
 VERDICT = "verdict"
 """A kind of message that may arrive before the worker waits for it."""
 HALT = "halt"
@@ -63,6 +68,59 @@ class WorkerStatus:
     step: int = 0
     doing: Callable[[], str] = lambda: "starting"
     refused: Mapping[int, RefusedFrames] = field(default_factory=dict)
+
+
+class ControlLink(Protocol):
+    """One of a worker's connections to the coordinator, by which messages are sent and answers come back."""
+
+    rank: int
+    status: WorkerStatus
+
+    def send(self, message: ControlProto) -> None: ...
+
+    def receive(self, wanted: str) -> ControlProto: ...
+
+    def await_stop(self) -> None: ...
+
+
+class ScribeLink:
+    """The connection through which a worker writes checkpoints, which another thread than the worker's may do.
+
+    A thread that uses it holds ``busy``. ``ended`` is set when the worker ends. The worker's own thread sets ``look``,
+    which is called during a wait, to learn that it is to stop.
+    """
+
+    def __init__(self, rank: int, socket: zmq.Socket[bytes], ended: threading.Event) -> None:
+        self.rank = rank
+        self.status = WorkerStatus()
+        self.busy = threading.Lock()
+        self.look: Callable[[], None] = lambda: None
+        self._socket = socket
+        self._ended = ended
+
+    def send(self, message: ControlProto) -> None:
+        """Send ``message`` without blocking."""
+        self._socket.send_multipart(pack_message(message))
+
+    def receive(self, wanted: str) -> ControlProto:
+        """Wait for the answer, of kind ``wanted``. Raises StopRequested if the worker ends meanwhile."""
+        while not self._socket.poll(SCRIBE_LOOK_MS):
+            if self._ended.is_set():
+                raise StopRequested(f"worker {self.rank}: ends while a checkpoint is written")
+            self.look()
+        message = unpack_message(self._socket.recv_multipart())
+        if message.WhichOneof("message") != wanted:
+            raise NetpartError(f"worker {self.rank}: expected {wanted} from the coordinator, got another message")
+        return message
+
+    def await_stop(self) -> None:
+        """Wait until the worker ends."""
+        self._ended.wait()
+
+    def close(self) -> None:
+        """Close the socket once nobody uses it. A disk that does not answer may keep it in use."""
+        if self.busy.acquire(timeout=PARTING_SECONDS):
+            self._socket.close(linger=1000)
 
 
 class ControlClient:
@@ -92,6 +150,7 @@ class ControlClient:
         self.rejoins = False
         self.returns = False
         self._socket, self._link = self._connect(VOICE)
+        self._scribe: ScribeLink | None = None
         self._verdicts: deque[ControlProto] = deque()
         self._ended = threading.Event()
         self._beats = threading.Thread(target=self._beat, name=f"netpart-beat-{rank}", daemon=True)
@@ -157,10 +216,21 @@ class ControlClient:
         except StopRequested:
             return
 
+    def scribe_link(self) -> ScribeLink:
+        """The connection through which checkpoints are written; opened at the first call."""
+        if self._scribe is None:
+            name = socket_identity(self.ticket.secret, self.rank, SCRIBE)
+            socket = make_dealer(self.context, self.address, self.ticket, name)
+            connect_socket(socket, self.address)
+            self._scribe = ScribeLink(self.rank, socket, self._ended)
+        return self._scribe
+
     def close(self) -> None:
         """End the heartbeat, and give the last messages time to leave."""
         # The heartbeat thread uses the first socket's monitor, so it must end before that monitor is closed.
         self._ended.set()
+        if self._scribe is not None:
+            self._scribe.close()
         if self._beats.ident is not None:
             self._beats.join()
         if self._link:

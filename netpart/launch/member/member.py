@@ -17,10 +17,10 @@ from netpart.errors import NetpartError
 from netpart.launch.control.token import VARIABLE, RunToken, parse_token
 from netpart.launch.member.checkpoint_files import LOCAL, RemoteFiles
 from netpart.launch.member.control_client import ControlClient, StopRequested, encode_refused
+from netpart.launch.member.failure_report import report_failure
 from netpart.launch.member.loop import WorkerLoop
 from netpart.launch.member.prepare import prepare_loop
 from netpart.proto.control_pb2 import ControlProto, WelcomeProto
-from netpart.shortage import find_shortage
 from netpart.transport.transport import Transport
 
 Connect = Callable[[WelcomeProto], Transport]
@@ -62,7 +62,7 @@ def run_member(
         try:
             transport = connect(welcome)
         except Exception as error:
-            _tell_failure(control, error, log, away)
+            report_failure(control, error, log, away is not None)
             return False
         control.status.refused = transport.refused
         with transport:
@@ -99,10 +99,10 @@ def _prepare_and_play(
     except StopRequested:
         return False
     except KeyboardInterrupt:
-        _tell_failure(control, InterruptedThere("interrupted on its host"), log)
+        report_failure(control, InterruptedThere("interrupted on its host"), log)
         raise
     except Exception as error:
-        _tell_failure(control, error, log, away)
+        report_failure(control, error, log, away is not None)
         return False
     finally:
         # Nothing but this abort ends work on the GPU that waits for a rank that is gone.
@@ -130,28 +130,6 @@ def _tell_finish(control: ControlClient, loop: WorkerLoop) -> None:
         message.finished.count.add(channel=[int(c) for c in channel], bytes=count)
     control.send(message)
     loop.player.doing = "waiting for the other workers to finish"
-
-
-def _tell_failure(control: ControlClient, error: Exception, log: TextIO, away: RemoteHost | None = None) -> None:
-    """Report what went wrong and where. The traceback of an unforeseen error goes to this worker's log; other errors
-    only if it is ``away``, where its user does not see the coordinator."""
-    import traceback
-
-    error = find_shortage(error) or error
-    if not isinstance(error, NetpartError):
-        traceback.print_exception(error, file=log)
-        log.flush()
-    elif away is not None:
-        print(f"note: worker {control.rank} has failed: {error}", file=log, flush=True)
-    message = ControlProto()
-    status = control.status
-    message.failed.rank = control.rank
-    message.failed.phase = status.phase
-    message.failed.step = status.step
-    message.failed.doing = status.doing()
-    message.failed.kind = type(error).__name__
-    message.failed.message = str(error)
-    control.send(message)
 
 
 def run_worker_process(environment: Mapping[str, str]) -> int:

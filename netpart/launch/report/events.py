@@ -185,7 +185,7 @@ class Summary:
     before its last step, "" if it did not; ``halted``: it was asked to, and is to be resumed. ``best`` is the latest
     validation that ``best_checkpoint`` was written for: its {metric, value, step}. ``sealing`` is that of ``Started``.
     ``refused_frames`` counts frames that workers dropped, as they were not of this run, or not authentic. ``restarts``
-    lists each start after a failure, as ``Restarted`` does; times, bytes and steps are those since the last one.
+    lists each start after a failure, as the lines of metrics.jsonl do; times, bytes and steps are those since the last one.
     """
 
     name: str

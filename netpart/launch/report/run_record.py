@@ -126,7 +126,7 @@ class RunRecord:
 
     def note_restart(self, event: Restarted) -> None:
         """Write that the run starts again, and keep it for the summary."""
-        line = {RESTART: event.number} | asdict(event)
+        line = {RESTART: event.number} | {name: value for name, value in asdict(event).items() if name != "number"}
         self.write_line(line)
         self.restarts.append(line)
 
