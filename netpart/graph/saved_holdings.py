@@ -1,4 +1,4 @@
-"""Saved holdings: which worker writes which regions into checkpoints, and the memory in which it keeps them meanwhile."""
+"""Saved holdings: which worker writes which regions into checkpoints, and the memory of the copies that it writes."""
 
 from __future__ import annotations
 

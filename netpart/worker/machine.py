@@ -35,7 +35,7 @@ ALIGN = 64
 
 class Machine:
     """The arrays of a WorkerProgram. ``clock`` is shared by every Op that depends on the step. ``staged_bytes`` are those
-    from which a checkpoint is written while the worker trains on; who allocates them adds them here.
+    of the copies from which checkpoints are written; who allocates them adds them here.
 
     ``transport`` provides the memory that peers may read and write. Raises MemoryRefused, before allocating anything,
     if the worker may not have the memory that it needs.

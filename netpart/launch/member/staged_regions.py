@@ -1,4 +1,4 @@
-"""StagedRegions: copies of the regions that one worker writes into checkpoints, from which they are written meanwhile."""
+"""StagedRegions: copies of the regions that one worker writes into checkpoints, while it trains on."""
 
 from __future__ import annotations
 

@@ -127,7 +127,8 @@ class Halted:
 class Restarted:
     """The run starts again after a failure, the ``number``-th time of at most ``limit``, on ``workers`` workers.
 
-    It goes on with ``step``, from ``checkpoint`` ("": as it began). ``reason`` is the error that ended the last attempt.
+    It goes on with ``step``, from ``checkpoint`` ("": as it began). ``reason`` is the error that ended the last
+    attempt.
     """
 
     number: int
@@ -185,7 +186,8 @@ class Summary:
     before its last step, "" if it did not; ``halted``: it was asked to, and is to be resumed. ``best`` is the latest
     validation that ``best_checkpoint`` was written for: its {metric, value, step}. ``sealing`` is that of ``Started``.
     ``refused_frames`` counts frames that workers dropped, as they were not of this run, or not authentic. ``restarts``
-    lists each start after a failure, as the lines of metrics.jsonl do; times, bytes and steps are those since the last one.
+    lists each start after a failure, as the lines of metrics.jsonl do; times, bytes and steps are those since
+    the last one.
     """
 
     name: str

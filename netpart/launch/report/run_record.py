@@ -30,7 +30,6 @@ from netpart.launch.report.events import (
 )
 from netpart.launch.report.workspace import refuse_removal
 
-
 RESTART = "restart"
 """The field of a line of metrics.jsonl that says how many times the run has been started again."""
 
