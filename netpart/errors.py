@@ -171,6 +171,10 @@ class DataError(JobError):
         return named
 
 
+class StorageFailed(DataError):
+    """A checkpoint, or a file that reports on the run, that could not be written: a full disk, or one that is gone."""
+
+
 class MissingData(DataError):
     """A data file that does not exist. Commands that need no data, such as planning, continue without it."""
 
@@ -243,6 +247,21 @@ class ThreadLeft(NetpartError):
 
 class WorkerFailed(NetpartError):
     """A worker that died, hung or raised; names the worker, layer and step and quotes the end of its log."""
+
+
+class RunBroken(WorkerFailed):
+    """A worker, link or host that failed, through no fault of the job: another attempt may succeed.
+
+    ``lost`` are the ranks that are known to be gone.
+    """
+
+    lost: tuple[int, ...] = ()
+
+
+class WorkersAbsent(WorkerFailed):
+    """Workers that did not come; ``absent`` is how many of those that the run needs."""
+
+    absent: int = 1
 
 
 def _fault_subject(fault: JobError) -> tuple[object, ...]:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from netpart.checkpoint import checksums
 from netpart.checkpoint.header import write_header
 from netpart.checkpoint.tensor_file import OTHER, TensorFile
-from netpart.errors import FULL, DataError, os_error_text
+from netpart.errors import FULL, DataError, StorageFailed, os_error_text
 from netpart.spec import Region, Shape
 
 
@@ -185,13 +185,13 @@ def partial_path(path: Path) -> Path:
 
 @contextmanager
 def _checkpoint_disk_errors(path: Path) -> Iterator[None]:
-    """Turn an error of the disk (full, or no longer present) while ``path`` is written into a DataError."""
+    """Turn an error of the disk (full, or no longer present) while ``path`` is written into a StorageFailed."""
     try:
         yield
     except OSError as error:
         hint = "free some" if error.errno in FULL else "fix that"
         wanted = "expected room for a checkpoint"
-        raise DataError(f"{path}: {wanted}, got {os_error_text(error)}; {hint}, and go on with --resume") from error
+        raise StorageFailed(f"{path}: {wanted}, got {os_error_text(error)}; {hint}, and go on with --resume") from error
 
 
 def _sync_folder(folder: Path) -> None:

@@ -112,8 +112,8 @@ def _forecast_snapshots(cut: Partition) -> list[SnapshotMemory]:
     """The memory of the snapshots of an elastic run, with all workers on one host; [] for other runs."""
     if not cut.job.HasField("elastic"):
         return []
+    from netpart.graph.saved_holdings import assign_checkpoint_writes
     from netpart.launch.control.elastic_choice import refuse_inelastic
-    from netpart.launch.coordinator.checkpoint_book import assign_checkpoint_writes
     from netpart.launch.snapshots.duties import assign_duties
     from netpart.launch.snapshots.forecast import forecast_snapshots
 

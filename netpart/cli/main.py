@@ -183,6 +183,7 @@ def parse_command_line(argv: Sequence[str] | None = None) -> argparse.Namespace:
         parser.exit(REFUSED)
     # Not parse_args: it would report unknown options by the parser of all verbs, which knows no option to hint at.
     args, unknown = parser.parse_known_args(words)
+    args.words = tuple(words)
     if unknown:
         verb: argparse.ArgumentParser = args.parser
         verb.error(f"unknown: {' '.join(unknown)}{_option_hint(unknown[0], verb)}")

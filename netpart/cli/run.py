@@ -14,6 +14,7 @@ from netpart.cli.exit_codes import HALTED, SUCCESS
 if TYPE_CHECKING:
     from netpart.cli.run_setting import RunSetting
     from netpart.launch.report.events import Summary
+    from netpart.launch.restarts import RestartChoice
     from netpart.proto.reader import Job
 
 HELP = "train a job on its workers; test, validate and save checkpoints at the steps that the job sets"
@@ -33,6 +34,11 @@ def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     add_launch_options(parser)
     add_elastic_options(parser)
     add_respawn_option(parser)
+    parser.add_argument(
+        "--restarts", type=parse_count, default=0, metavar="N", help="after a failure of a worker, host, link or disk"
+        " start again from the latest checkpoint, at most N times, with the workers that are left; with --wait as many"
+        " as before, if they come in time; see docs/elastic.md (default: 0)",
+    )  # fmt: skip
     _add_result_options(parser)
     return parser
 
@@ -76,14 +82,18 @@ def run_verb(args: argparse.Namespace) -> int:
     from netpart.cli.common import load_job
     from netpart.cli.run_output import speedup_text, summary_text
     from netpart.cli.run_setting import play_other_rank, run_setting
+    from netpart.cli.supervisor import needs_supervisor, requeued_failures, restart_choice, supervise_run
     from netpart.cli.threads import limit_launched_threads
 
+    if needs_supervisor(args):
+        return supervise_run(args)
     if args.launcher == ENV_LAUNCHER:  # before anything loads NumPy, whose BLAS reads the number of threads once
         limit_launched_threads(args.threads)
     if play_other_rank(args):
         return SUCCESS
     job = load_job(args, provide=False)
     setting = run_setting(args, job)
+    restarts = restart_choice(args, setting)
     job = replace(job, workers=setting.workers)
     _apply_run_options(job, args)
     from netpart.cli.provide import provide_data
@@ -96,7 +106,8 @@ def run_verb(args: argparse.Namespace) -> int:
     _print_run_warnings(job, args, setting)
     if args.summary:
         prepare_summary_file(args.summary)
-    summary = _train_job(job, args, setting)
+    with requeued_failures(args):
+        summary = _train_job(job, args, setting, restarts)
     print(summary_text(summary))
     if serial is not None:
         print(speedup_text(compute_speedup(serial, summary, args.reach), args.reach))
@@ -140,7 +151,7 @@ def _print_run_warnings(job: Job, args: argparse.Namespace, setting: RunSetting)
         print_note(f"warning: {warning}")
 
 
-def _train_job(job: Job, args: argparse.Namespace, setting: RunSetting) -> Summary:
+def _train_job(job: Job, args: argparse.Namespace, setting: RunSetting, restarts: RestartChoice) -> Summary:
     """Run the job and print its events as they arrive; return its summary."""
     from netpart.cli.run_output import event_printer
     from netpart.launch.run import run_job
@@ -149,5 +160,5 @@ def _train_job(job: Job, args: argparse.Namespace, setting: RunSetting) -> Summa
         return run_job(
             job, launcher=setting.launcher, listener=listener, workspace=args.workspace, meeting=setting.meeting,
             hosts=args.hosts, transport=args.transport, listeners=args.listener, seal=args.seal,
-            placement=setting.placement, respawn=args.respawn,
+            placement=setting.placement, respawn=args.respawn, restarts=restarts,
         )  # fmt: skip

@@ -12,7 +12,17 @@ from netpart.choices import AES_GCM, CURVE, PLAIN, TRAIN
 
 if TYPE_CHECKING:
     from netpart.launch.coordinator.oversubscribed_hosts import OversubscribedHost
-    from netpart.launch.report.events import Event, Judged, Lost, Recut, Staleness, Started, Summary, WentOn
+    from netpart.launch.report.events import (
+        Event,
+        Judged,
+        Lost,
+        Recut,
+        Restarted,
+        Staleness,
+        Started,
+        Summary,
+        WentOn,
+    )
     from netpart.launch.report.speedup import Speedup
 
 THROUGH = {
@@ -76,6 +86,7 @@ def event_line(event: Event) -> str:
         Measured,
         Noticed,
         Recut,
+        Restarted,
         Saved,
         WentOn,
     )
@@ -91,6 +102,8 @@ def event_line(event: Event) -> str:
         return _judged_line(event)
     if isinstance(event, Halted):
         return f"Ends @ step {event.step}: {event.reason}"
+    if isinstance(event, Restarted):
+        return _restart_text(event)
     if isinstance(event, Saved):
         return f"Saved {event.path}"
     if isinstance(event, (Lost, Recut, WentOn)):
@@ -145,6 +158,17 @@ _SOURCES = {
     "checkpoint": "no step is whole in their memory, so back to the checkpoint of step {step}",
     "start": "no step is whole in their memory, and there is no checkpoint, so again from step {step}",
 }
+
+
+def _restart_text(event: Restarted) -> str:
+    """Why the run starts again, and how it goes on."""
+    from netpart.units import plural_text
+
+    begins = f"goes on from {event.checkpoint}" if event.checkpoint else "no checkpoint was saved, so it begins anew"
+    return (
+        f"{event.reason}\nRestart {event.number} of {event.limit} @ step {event.step}"
+        f"  cut for {plural_text(event.workers, 'worker')}; {begins}"
+    )
 
 
 def _sealing_text(event: Started) -> str:
@@ -232,6 +256,7 @@ def summary_text(summary: Summary) -> str:
         "staleness": staleness_text(summary.staleness) if summary.staleness else "",
         "stopped": summary.stopped,
         "changes": changes_text(summary.changes),
+        "restarts": "; ".join(f"{again['restart']} at step {again['step']}" for again in summary.restarts),
         "best": _best_text(summary),
         "checkpoint": summary.checkpoint + (": initial values, as no step was trained" if untrained else ""),
     }

@@ -80,11 +80,14 @@ def _listen_meeting(args: argparse.Namespace, job: Job) -> Meeting | None:
 
 
 def _refuse_idle_options(args: argparse.Namespace) -> None:
-    """Raise ConfigError for options of joining where no worker joins. Ray's workers have --wait."""
+    """Raise ConfigError for options of joining where no worker joins. Ray's workers, and
+    restarts, have --wait."""
     from netpart.errors import ConfigError
 
-    if args.wait is not None and args.launcher != RAY:
-        raise ConfigError("--wait", "--listen or --launcher ray with it", "none", "omit it: nobody is waited for")
+    if args.wait is not None and args.launcher != RAY and not getattr(args, "restarts", 0):
+        raise ConfigError(
+            "--wait", "--listen, --launcher ray or --restarts with it", "none", "omit it: nobody is waited for"
+        )
     if args.token_file is not None:
         raise ConfigError("--token-file", "--listen with it", "none", "omit it: no worker joins this run")
 

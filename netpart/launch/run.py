@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import zmq
 
 from netpart.checkpoint.safetensors_file import open_checkpoint
-from netpart.checkpoint.steps import latest_checkpoint, parse_step, remove_partial_files, updater_file
+from netpart.checkpoint.steps import latest_checkpoint, list_checkpoints, parse_step, remove_partial_files, updater_file
 from netpart.choices import AUTO, JOIN, LOCAL, LOCAL_LAUNCHERS, MPI, RAY
 from netpart.errors import ConfigError, DataError
 from netpart.families import LAUNCHERS, LISTENERS
@@ -27,6 +27,7 @@ from netpart.launch.control.nccl_choice import settle_collectives
 from netpart.launch.control.placement import PLACEMENT, ClusterPlacement
 from netpart.launch.control.process_limits import check_process_limits
 from netpart.launch.control.seal_choice import choose_seal
+from netpart.launch.control.secure_link import coordinator_keys
 from netpart.launch.control.signals import interrupt_on_signals
 from netpart.launch.control.transport_choice import choose_transport
 from netpart.launch.control.worker_devices import assign_devices, requested_places, resolve_devices
@@ -36,17 +37,18 @@ from netpart.launch.coordinator.elastic_coordinator import ElasticCoordinator
 from netpart.launch.coordinator.job_cutter import JobCutter
 from netpart.launch.coordinator.summary import summarise_run
 from netpart.launch.coordinator.watchdog import MemberRecord
-from netpart.launch.report.events import Ended, Listener, Noticed, Summary
+from netpart.launch.report.events import Ended, Event, Listener, Noticed, Restarted, Summary
 from netpart.launch.report.queued_listener import QueuedListener
 from netpart.launch.report.run_description import RunDescription
 from netpart.launch.report.run_record import RunRecord
 from netpart.launch.report.workspace import choose_workspace
+from netpart.launch.restarts import NO_RESTARTS, RestartBook, RestartChoice, check_restarts, next_meeting
 from netpart.launch.teams.meeting import Meeting
 from netpart.launch.teams.team import Team, TeamPlan
 from netpart.plan.partition import partition_by_scheme
 from netpart.program.kernel_choice import record_kernel_choice
 from netpart.progress import report_progress
-from netpart.proto.cluster import cluster_of
+from netpart.proto.cluster import cluster_of, has_groups_or_servers
 from netpart.proto.limits import EXTENT
 from netpart.updaters import AVERAGE
 from netpart.worker.initial_values import check_start, named_checkpoint, open_named_checkpoint, restored_names
@@ -63,7 +65,7 @@ def run_job(
     job: Job, workers: int | None = None, *, launcher: str = "local", listener: Listener | None = None,
     workspace: Path | None = None, meeting: Meeting | None = None, hosts: Path | None = None,
     transport: str = "auto", listeners: Sequence[str] = (), seal: str = "auto",
-    placement: ClusterPlacement | None = None, respawn: bool = False,
+    placement: ClusterPlacement | None = None, respawn: bool = False, restarts: RestartChoice = NO_RESTARTS,
 ) -> Summary:  # fmt: skip
     """Train, validate, test and save ``job`` on ``workers`` workers per group; return the Summary.
 
@@ -76,7 +78,7 @@ def run_job(
     ``respawn``: an elastic run starts a lost worker of this host again. ``listener`` receives every event. So do the
     listeners of
     ``netpart.families.LISTENERS`` that ``listeners`` names. ``workspace`` (default: the job's, or out/NAME) receives
-    checkpoints, metrics.jsonl and logs.
+    checkpoints, metrics.jsonl and logs. ``restarts``: how often the run starts again after a failure.
 
     Raises ConfigError for a job that cannot be built or trains nothing, and for options that do not fit together;
     DataError for the job's data; MemoryRefused if a worker may not have the memory that it needs; ProgramRefused for
@@ -87,11 +89,108 @@ def run_job(
     count = job.worker_count if workers is None else workers
     choice.check(cluster_of(job.proto, count).size)
     refuse_inelastic(job.proto, count, launcher, respawn)
-    cut = add_job_servers(partition_by_scheme(job.proto, count, job.folder))
-    options = make_run_options(job, workspace)
-    check_training_run(cut, restored_names(options.restore))
-    check_start(cut, options.restore, options.averages)
-    return play_partition(cut, options, choice, listener, bool(job.proto.resume))
+    check_restarts(restarts, launcher)
+    return RestartableRun(job, count, choice, make_run_options(job, workspace), listener, restarts).play()
+
+
+class RestartableRun:
+    """The attempts of a run of ``job`` on ``workers`` workers: one, and another after each failure that ``restarts``
+    repeats."""
+
+    def __init__(
+        self, job: Job, workers: int, choice: LaunchChoice, options: RunOptions, listener: Listener | None,
+        restarts: RestartChoice,
+    ) -> None:  # fmt: skip
+        self.job = job
+        self.workers = workers
+        self.choice = choice if not restarts.limit else _with_kept_keys(choice)
+        self.options = options
+        self.listener = listener
+        local = workers if choice.launcher == LOCAL else choice.meeting.local if choice.meeting else 0
+        self.book = RestartBook(restarts, workers, local, self.fits, _launch_patience(choice))
+        if options.resumed and not self.book.state.saved:
+            for path in list_checkpoints(options.workspace / "checkpoint"):
+                self.book.note_saved(str(path))
+
+    def play(self) -> Summary:
+        """Play attempts until one succeeds; return its Summary. Raises what ``run_job`` raises."""
+        while True:
+            try:
+                return self.attempt()
+            except Exception as error:
+                if not self.book.repeats(error):
+                    self.book.advise(error)
+                    raise
+                self.book.take(error)
+
+    def attempt(self) -> Summary:
+        """Cut the net for the workers that there are, and play it from where the run may go on."""
+        book = self.book
+        proto, options = self.job.proto, self.options
+        if book.newest is not None:
+            proto = _resumed_job(proto)
+            options = replace(
+                options, restore=book.newest, first_step=parse_step(book.newest), resumed=True, averages=False,
+                kept=tuple(map(Path, book.state.saved)),
+            )  # fmt: skip
+        cut = add_job_servers(partition_by_scheme(proto, book.state.workers, self.job.folder))
+        check_training_run(cut, restored_names(options.restore))
+        check_start(cut, options.restore, options.averages)
+        options = replace(options, repeats=book.repeats, returns=self.returns)
+        event = book.event(options.first_step) if book.state.made else None
+        return play_partition(
+            cut, options, self.next_choice(), self.hear, bool(proto.resume) or event is not None, event
+        )
+
+    @property
+    def returns(self) -> bool:
+        """True if a coordinator that dies is started again, with the token that its workers know."""
+        restarts, meeting = self.book.choice, self.choice.meeting
+        return restarts.supervised and meeting is not None and meeting.token is not None
+
+    def hear(self, event: Event) -> None:
+        """Take an event for the next attempt, and for the listener."""
+        self.book.hear(event)
+        if self.listener is not None:
+            self.listener(event)
+
+    def fits(self, workers: int) -> bool:
+        """True if the job can be cut for ``workers`` workers: its groups and servers, and its places, allow it."""
+        if workers != self.workers and (workers < 1 or has_groups_or_servers(self.job.proto)):
+            return False
+        try:
+            partition_by_scheme(self.job.proto, workers, self.job.folder)
+        except ConfigError:
+            return False
+        return True
+
+    def next_choice(self) -> LaunchChoice:
+        """How the next attempt is launched."""
+        choice, book = self.choice, self.book
+        meeting = choice.meeting and next_meeting(choice.meeting, book)
+        placement = choice.placement and choice.placement._replace(wait=book.seconds)
+        return replace(choice, meeting=meeting, placement=placement)
+
+
+def _resumed_job(proto: JobProto) -> JobProto:
+    """A copy of the job of a run that continues from a checkpoint of its own."""
+    copy = type(proto)()
+    copy.CopyFrom(proto)
+    copy.resume = True
+    return copy
+
+
+def _launch_patience(choice: LaunchChoice) -> float:
+    """How many seconds the launcher waits for workers of other hosts."""
+    return choice.meeting.wait if choice.meeting else (choice.placement or PLACEMENT).wait
+
+
+def _with_kept_keys(choice: LaunchChoice) -> LaunchChoice:
+    """``choice`` with the coordinator's keys drawn now, so that the workers' token stays that of the run."""
+    meeting = choice.meeting
+    return (
+        choice if meeting is None else replace(choice, meeting=replace(meeting, keys=coordinator_keys(meeting.token)))
+    )
 
 
 @dataclass(frozen=True)
@@ -119,11 +218,13 @@ class LaunchChoice:
 
 
 def play_partition(
-    cut: Partition, options: RunOptions, choice: LaunchChoice, listener: Listener | None, resumed: bool = False
-) -> Summary:
+    cut: Partition, options: RunOptions, choice: LaunchChoice, listener: Listener | None, resumed: bool = False,
+    restarted: Restarted | None = None,
+) -> Summary:  # fmt: skip
     """Launch the workers of ``cut``, serve them to the end and return the Summary.
 
-    ``resumed``: metrics.jsonl continues an earlier run. Raises what ``run_job`` raises.
+    ``resumed``: metrics.jsonl continues an earlier run. ``restarted``: this attempt follows one that failed. Raises
+    what ``run_job`` raises.
     """
     options = settle_choices(cut, options, choice.launcher, choice.transport, choice.seal)
     record = RunRecord(options.workspace, listener, options.first_step, resumed)
@@ -133,7 +234,10 @@ def play_partition(
         began = time.monotonic()
         with ExitStack() as stack:
             for text in choice.listeners:
-                record.listeners.append(stack.enter_context(_queue_listener(text, cut, options, record)))
+                opened = _queue_listener(text, cut, options, record, restarted is not None)
+                record.listeners.append(stack.enter_context(opened))
+            if restarted is not None:
+                record.hear(restarted)
             led = lead_workers(cut, options, choice, record)
             seconds = time.monotonic() - began
             record.refuse_removal()
@@ -145,10 +249,12 @@ def play_partition(
         record.close()
 
 
-def _queue_listener(text: str, cut: Partition, options: RunOptions, record: RunRecord) -> QueuedListener:
+def _queue_listener(
+    text: str, cut: Partition, options: RunOptions, record: RunRecord, continues: bool
+) -> QueuedListener:  # fmt: skip
     """The listener that ``text``, NAME or NAME=TEXT, names. Its troubles are notices of the run."""
     name, _, argument = text.partition("=")
-    run = RunDescription(cut, options.workspace, options.first_step, argument)
+    run = RunDescription(cut, options.workspace, options.first_step, argument, continues)
     return QueuedListener(name, LISTENERS.get(name, who="--listener"), run, lambda said: record.hear(Noticed(said)))
 
 
@@ -215,13 +321,13 @@ def _make_coordinator(
     partition: Partition, options: RunOptions, choice: LaunchChoice, context: zmq.Context[Any], record: RunRecord
 ) -> Coordinator:
     """The coordinator of the run: an elastic one, if its job is and it trains."""
-    token = choice.meeting.token if choice.meeting else None
+    token, keys = (choice.meeting.token, choice.meeting.keys) if choice.meeting else (None, None)
     job = partition.job
     if not job.HasField("elastic") or options.trace:
-        return Coordinator(partition, options, context, record.hear, token)
+        return Coordinator(partition, options, context, record.hear, token, keys)
     cutter = JobCutter(job, partition.workers, options.folder, partial(_settle_cut, options, choice))
     cutter.keep(partition)
-    return ElasticCoordinator(partition, options, context, record.hear, token, cutter, choice.respawn)
+    return ElasticCoordinator(partition, options, context, record.hear, token, keys, cutter, choice.respawn)
 
 
 def _settle_cut(options: RunOptions, choice: LaunchChoice, cut: Partition) -> None:

@@ -34,7 +34,8 @@ ALIGN = 64
 
 
 class Machine:
-    """The arrays of a WorkerProgram. ``clock`` is shared by every Op that depends on the step.
+    """The arrays of a WorkerProgram. ``clock`` is shared by every Op that depends on the step. ``staged_bytes`` are
+    those of the copies from which checkpoints are written; who allocates them adds them here.
 
     ``transport`` provides the memory that peers may read and write. Raises MemoryRefused, before allocating anything,
     if the worker may not have the memory that it needs.
@@ -56,6 +57,7 @@ class Machine:
         self.wire_bytes = wire_bytes(program, shares) + (opened_bytes(program) if opens else 0)
         self.mapped_bytes = mapped_bytes(program) if shares else 0
         self.workspace_bytes = 0
+        self.staged_bytes = 0
         self.refuse_unless_fits(program.total_bytes)
         # Buffers that peers access directly must lie in the transport's memory from the start, as their addresses are
         # fixed.
@@ -111,14 +113,14 @@ class Machine:
         """Maximum number of bytes of the plan: buffers, workspaces, messages in flight, and memory held by kernels on
         the device."""
         held = self.kernels.device.held if self.kernels.device else 0
-        return int(self.program.total_bytes + self.workspace_bytes + self.wire_bytes + held)
+        return int(self.program.total_bytes + self.workspace_bytes + self.wire_bytes + self.staged_bytes + held)
 
     def refuse_unless_fits(self, coming: int) -> None:
         """Raise MemoryRefused if the process may not have the ``coming`` bytes plus what its messages take."""
         p = self.program
         still = coming + self.wire_bytes + RESERVE
         cpu = self.xp is np
-        needed = p.total_bytes + self.workspace_bytes + self.wire_bytes + RESERVE
+        needed = p.total_bytes + self.workspace_bytes + self.wire_bytes + self.staged_bytes + RESERVE
         free = self.free(needed - still)
         if free is None or still <= free:
             return
@@ -129,6 +131,7 @@ class Machine:
             f"worker {p.worker}: needs {needed} bytes ({bytes_text(needed)}: parameters, gradients and updater state "
             f"{bytes_text(p.fixed_bytes)}, activations {bytes_text(p.arena_bytes)}, "
             f"workspace {bytes_text(self.workspace_bytes)}, messages {bytes_text(self.wire_bytes)}, "
+            f"{f'checkpoints {bytes_text(self.staged_bytes)}, ' if self.staged_bytes else ''}"
             f"{bytes_text(RESERVE)} in reserve) but may have {needed - still + free} ({left}); "
             f"cut the net over more workers, use more micro_batches or a smaller batchsize"
             f"{', or raise the limit' if cpu else ''}"

@@ -22,6 +22,7 @@ class WorkerSeats:
         self.token = token
         self.master = RunToken(token_bytes(BYTES), token.key)
         self.turns = [0] * size
+        self.teams = [0] * size
         self.ranks: dict[bytes, int] = {}
         self.left: set[bytes] = set()
         for rank in range(size):
@@ -33,12 +34,20 @@ class WorkerSeats:
 
     def free(self, rank: int) -> None:
         """Revoke a ticket. The next process that becomes worker ``rank`` gets another one."""
-        for which in (VOICE, HEART):
-            name = socket_identity(self.ticket(rank).secret, rank, which)
+        for name in self._names(rank):
             del self.ranks[name]
             self.left.add(name)
         # The turn is part of the new ticket, so a process that returns late cannot act as the worker any more.
         self.turns[rank] += 1
+        self.teams[rank] = 0
+        self._name(rank)
+
+    def enter_team(self, rank: int, team: int) -> None:
+        """Worker ``rank`` writes checkpoints for team ``team`` from now on; what it still sends for an earlier one is
+        nobody's."""
+        for name in self._names(rank):
+            del self.ranks[name]
+        self.teams[rank] = team
         self._name(rank)
 
     def asks_for_seat(self, name: bytes) -> bool:
@@ -46,15 +55,23 @@ class WorkerSeats:
         return name.startswith(KNOCK + self.token.secret)
 
     def _name(self, rank: int) -> None:
-        for which in (VOICE, HEART):
-            self.ranks[socket_identity(self.ticket(rank).secret, rank, which)] = rank
+        self.ranks |= dict.fromkeys(self._names(rank), rank)
+
+    def _names(self, rank: int) -> list[bytes]:
+        """The identities of the sockets of the worker on a seat."""
+        secret = self.ticket(rank).secret
+        return [socket_identity(secret, rank, which, self.teams[rank]) for which in SOCKETS]
 
 
-VOICE, HEART, KNOCK = b"v", b"h", b"k"
-"""The two sockets of a worker, for messages and for heartbeats, and the socket of a process that asks to be a
-worker."""
+VOICE, HEART, SCRIBE, KNOCK = b"v", b"h", b"s", b"k"
+"""The sockets of a worker, for messages, for heartbeats and for writing checkpoints, and the socket of a process that
+asks to be a worker."""
+SOCKETS = (VOICE, HEART, SCRIBE)
 
 
-def socket_identity(secret: bytes, rank: int, socket: bytes) -> bytes:
-    """The identity under which the coordinator knows a worker's socket."""
-    return socket + secret + rank.to_bytes(4, "big")
+def socket_identity(secret: bytes, rank: int, socket: bytes, team: int = 0) -> bytes:
+    """The identity under which the coordinator knows a worker's socket.
+
+    The one for writing checkpoints belongs to a ``team`` of an elastic run, the others to the process.
+    """
+    return socket + secret + rank.to_bytes(4, "big") + (team.to_bytes(4, "big") if socket == SCRIBE and team else b"")

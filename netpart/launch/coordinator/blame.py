@@ -5,9 +5,18 @@ from __future__ import annotations
 import select
 from collections.abc import Callable
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
-from netpart.errors import DataError, FieldPath, MemoryRefused, NetpartError, WorkerFailed, clip_text
+from netpart.errors import (
+    DataError,
+    FieldPath,
+    MemoryRefused,
+    NetpartError,
+    RunBroken,
+    StorageFailed,
+    WorkerFailed,
+    clip_text,
+)
 from netpart.launch.coordinator.watchdog import MemberRecord, describe_moment
 from netpart.launch.teams.exit_status import was_killed
 from netpart.launch.teams.team import Team
@@ -17,13 +26,15 @@ LAST_WORDS_SECONDS = 0.1
 """A process may have sent a message before it died. That message may arrive slightly after the news of its death."""
 WORDS = 2000
 """Maximum number of characters shown of a worker's error text."""
-REPORTED_ERRORS: dict[str, type[NetpartError]] = {"MemoryRefused": MemoryRefused, "DataError": DataError}
+REPORTED_ERRORS: dict[str, type[NetpartError]] = {
+    kind.__name__: kind for kind in (MemoryRefused, DataError, StorageFailed)
+}
 """Errors of a worker that keep their class. Their messages need no log."""
-PLAIN = (
-    "WorkerFailed", "Overdue", "TransportError", "ConfigError", "NetpartError", "SnapshotLost", "LeftRun",
-    *REPORTED_ERRORS,
-)  # fmt: skip
+BROKEN = ("Overdue", "TransportError", "InterruptedThere", "SnapshotLost")
+"""Errors of a worker that come from its links, its peers or its host, and not from what it computes."""
+PLAIN = ("WorkerFailed", "ConfigError", "NetpartError", *BROKEN, *REPORTED_ERRORS)
 """Errors whose messages are clear without the name of their class."""
+Failure = TypeVar("Failure", bound=WorkerFailed)
 
 
 class Blame:
@@ -54,7 +65,7 @@ class Blame:
         killed = self.killed(member, LAST_WORDS_SECONDS if failed.kind == "TransportError" else 0.0)
         # A peer's death explains this worker's error, so the peer is blamed instead.
         for rank, how in killed.items():
-            return self.failed(rank, f"died ({how}), last heard in {self.members[rank].last_moment()}")
+            return self.lost(rank, f"died ({how}), last heard in {self.members[rank].last_moment()}")
         reason = failed.message.removeprefix(f"worker {member.rank}: ").removeprefix(f"rank {member.rank}: ")
         kind = "" if failed.kind in PLAIN else f"{failed.kind}: "
         text = clip_text(f"{describe_moment(failed.phase, failed.step, failed.doing)}: {kind}{reason}", WORDS)
@@ -69,7 +80,9 @@ class Blame:
                 for m in self.members
                 if m is not member
             )
-        return self.failed(member.rank, text)
+        if failed.kind == "InterruptedThere":
+            return self.lost(member.rank, text)
+        return self.failed(member.rank, text, RunBroken if failed.kind in BROKEN else WorkerFailed)
 
     def killed(self, member: MemberRecord, seconds: float) -> dict[int, str]:
         """Which other workers were killed, and how.
@@ -84,11 +97,17 @@ class Blame:
                 return found
             select.select(self.team.descriptors(), [], [], left)
 
-    def failed(self, rank: int, text: str) -> WorkerFailed:
-        """The error that ends the run: which worker, where, why, and the end of its log."""
+    def lost(self, rank: int, text: str) -> RunBroken:
+        """The error that ends the run as worker ``rank`` is gone, with all others that were killed."""
+        error = self.failed(rank, text, RunBroken)
+        error.lost = tuple(sorted({rank} | {other for other, how in self.team.dead().items() if was_killed(how)}))
+        return error
+
+    def failed(self, rank: int, text: str, kind: type[Failure]) -> Failure:
+        """The error that ends the run, of class ``kind``: which worker, where, why, and the end of its log."""
         tail = self.team.log_tail(rank)
         where = self.team.where(rank)
-        return WorkerFailed(
+        return kind(
             f"{self.cluster.name(rank)}{f' ({where})' if where else ''}: {text}"
             + (f"\nlast lines of its log:\n{tail}" if tail else "")
         )

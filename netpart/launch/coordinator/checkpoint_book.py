@@ -19,7 +19,6 @@ from netpart.errors import DataError, TrainingDiverged
 from netpart.graph.partition import Partition
 from netpart.launch.control.signals import defer_signals
 from netpart.proto.element import float_size
-from netpart.spec import Region, contains
 from netpart.updaters import build_updater
 
 
@@ -177,24 +176,3 @@ def _refuse_diverged_tensors(step: int, names: list[str]) -> None:
     if names:
         others = f" and {len(names) - 1} more" if names[1:] else ""
         raise TrainingDiverged(f"checkpoint of step {step}", "finite numbers", f"nan or infinity in {names[0]}{others}")
-
-
-def assign_checkpoint_writes(partition: Partition) -> list[list[int]]:
-    """For each worker, the holdings whose home region it writes.
-
-    Of several copies, the worker of the lowest rank writes its copy. With servers, the servers write everything.
-    """
-    written: dict[str, list[Region]] = {}
-    workers = partition.workers - partition.servers
-    result: list[list[int]] = [[] for _ in range(workers)] if partition.servers else []
-    for holdings in partition.holdings[len(result) :]:
-        mine = []
-        for h, holding in enumerate(holdings):
-            boxes = written.setdefault(holding.parameter.name, [])
-            if not any(contains(b, holding.home) for b in boxes):
-                mine.append(h)
-        # Registered only now, so that holdings of the same worker never exclude each other.
-        for h in mine:
-            written[holdings[h].parameter.name].append(holdings[h].home)
-        result.append(mine)
-    return result

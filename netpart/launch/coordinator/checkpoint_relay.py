@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from netpart.checkpoint.safetensors_file import open_checkpoint
-from netpart.errors import DataError, clip_text, os_error_text
+from netpart.errors import DataError, StorageFailed, clip_text, os_error_text
 from netpart.launch.coordinator.checkpoint_book import CheckpointBook
 from netpart.launch.member.checkpoint_files import PIECE_BYTES, region_box, region_dtype, region_elements
 from netpart.proto.control_pb2 import RegionProto
@@ -33,7 +33,7 @@ class CheckpointRelay:
             file.write_region(region.name, region_box(region), region_elements(region), tuple(region.shape) or None)
         except OSError as error:
             hint = f"expected room for a checkpoint, got {os_error_text(error)}; free some disk space"
-            raise DataError(f"{region.path}: {hint}") from error
+            raise StorageFailed(f"{region.path}: {hint}") from error
         return RegionProto()
 
     def read(self, region: RegionProto) -> RegionProto:

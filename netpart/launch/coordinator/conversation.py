@@ -18,11 +18,12 @@ from netpart.choices import RESULT, TRAIN
 from netpart.errors import TrainingDiverged, WorkerFailed
 from netpart.graph.partition import Partition
 from netpart.graph.partition_codec import encode_partition
+from netpart.graph.saved_holdings import assign_checkpoint_writes
 from netpart.launch.control.communication_codec import decode_communications
 from netpart.launch.control.framing import refuse_garbled
 from netpart.launch.control.seal_choice import UNSEALED, SealChoice, describe_sealing, sealing_mistake, write_secret
 from netpart.launch.control.worker_devices import assign_devices
-from netpart.launch.coordinator.checkpoint_book import CheckpointBook, assign_checkpoint_writes
+from netpart.launch.coordinator.checkpoint_book import CheckpointBook
 from netpart.launch.coordinator.checkpoint_relay import CheckpointRelay
 from netpart.launch.coordinator.halt_book import HaltBook
 from netpart.launch.coordinator.metric_book import MetricBook
@@ -34,7 +35,7 @@ from netpart.launch.coordinator.watchdog import MemberRecord
 from netpart.launch.report.events import Hearer, Measured, Noticed, Saved, Started, Updated
 from netpart.program.messages.communication import server_group_phase
 from netpart.program.messages.deadlock_check import check_deadlocks
-from netpart.proto.control_pb2 import ClockProto, ControlProto, RegionProto
+from netpart.proto.control_pb2 import CheckpointProto, ClockProto, ControlProto, RegionProto
 from netpart.proto.job_pb2 import Collectives
 from netpart.updaters import AVERAGE
 from netpart.worker.server_player import AppliedUpdate
@@ -50,7 +51,9 @@ class RunOptions:
     ``resumed``: the run continues the run whose newest checkpoint is ``restore``. ``averages``: parameters start from
     the averages stored next to ``restore``. ``trace``: the run only trains, and every worker reports its actions with
     their times. ``kernels``: the kernels of the job, in words. ``take`` receives the values of the partition's result
-    layer, if it has one. ``seal``: how links are sealed.
+    layer, if it has one. ``seal``: how links are sealed. ``kept`` are the checkpoints that this run has written before
+    it was started again; None for those that a resumed run finds. ``repeats`` tells whether the run starts again after
+    an error; ``returns``: a coordinator that dies comes back.
     """
 
     folder: Path
@@ -68,18 +71,23 @@ class RunOptions:
     kernels: str = ""
     take: TakeValues | None = None
     seal: SealChoice = UNSEALED
+    kept: tuple[Path, ...] | None = None
+    repeats: Callable[[Exception], bool] = lambda error: False
+    returns: bool = False
 
 
 class Conversation:
     """Exchange of messages with ``members`` through ``send``; ``listener`` receives every event.
 
-    ``moved`` is when any member last made progress. ``team`` is the number of the team: 0 but for an elastic run that
-    was cut anew.
+    ``answer`` sends to the socket from which the latest message of the member came: its checkpoints are written through
+    one of their own. ``moved`` is when any member last made progress. ``team`` is the number of the team: 0 but for an
+    elastic run that was cut anew.
     """
 
     def __init__(
         self, partition: Partition, options: RunOptions, members: list[MemberRecord], listener: Hearer,
-        send: Callable[[MemberRecord, ControlProto], None], team: int = 0,
+        send: Callable[[MemberRecord, ControlProto], None], answer: Callable[[MemberRecord, ControlProto], None],
+        team: int = 0,
     ) -> None:  # fmt: skip
         self.partition = partition
         self.options = options
@@ -87,9 +95,11 @@ class Conversation:
         self.cluster = partition.cluster
         self.members = members
         self.send = send
+        self.answer = answer
         self.metrics = MetricBook(partition)
         folder = options.workspace / "checkpoint"
-        earlier = list_checkpoints(folder) if options.resumed else []
+        found = list_checkpoints(folder) if options.resumed else []
+        earlier = found if options.kept is None else options.kept
         trains = TRAIN in partition.phases and not options.trace
         resumed, untrained = (options.restore if options.resumed else None), options.first_step
         self.verdicts = VerdictBook(
@@ -147,6 +157,7 @@ class Conversation:
         w.workers = len(self.members)
         w.rank = member.rank
         w.trace = options.trace
+        w.returns = options.returns
         w.judged.extend(self.verdicts.phases)
         if self.verdicts.base_lr is not None:
             w.base_lr = self.verdicts.base_lr
@@ -255,12 +266,14 @@ class Conversation:
                 self.listener(event)
 
     def on_checkpoint_due(self, member: MemberRecord, due: Any) -> None:
-        answer = ControlProto()
         path, updater_path = self.saving.open(due.step, due.best)
+        if due.announced:
+            return  # the files are open now, with the notes of this moment
+        answer = ControlProto()
         answer.checkpoint_open.step = due.step
         answer.checkpoint_open.path = str(path.absolute())
         answer.checkpoint_open.updater_path = str(updater_path.absolute()) if updater_path else ""
-        self.send(member, answer)
+        self.answer(member, answer)
 
     def on_checkpoint_written(self, member: MemberRecord, written: Any) -> None:
         with refuse_garbled("checkpoint_written"):
@@ -268,6 +281,7 @@ class Conversation:
         path = self.saving.written(written.step, member.rank, written.best)
         if path is not None:
             self.listener(Saved(written.step, path, written.best))
+        self.answer(member, ControlProto(checkpoint_written=CheckpointProto(step=written.step)))
 
     def on_halt(self, member: MemberRecord, halt: Any) -> None:
         if self.verdicts.stopped is not None:
@@ -283,12 +297,12 @@ class Conversation:
         # Outside of the block above: an error of the taker is no fault of the worker.
         if done is not None and self.options.take is not None:
             self.options.take(*done)
-        self.send(member, ControlProto(region=answer))
+        self.answer(member, ControlProto(region=answer))
 
     def on_region_read(self, member: MemberRecord, region: Any) -> None:
         with refuse_garbled("region_read"):
             answer = self.relay.read(region)
-        self.send(member, ControlProto(region=answer))
+        self.answer(member, ControlProto(region=answer))
 
     def on_clock(self, member: MemberRecord, clock: Any) -> None:
         self.send(member, ControlProto(clock=ClockProto(seconds=perf_counter())))

@@ -20,7 +20,7 @@ import zmq
 
 from netpart.checkpoint.steps import parse_step
 from netpart.choices import TRAIN
-from netpart.errors import SignalInterrupt, TrainingDiverged, WorkerFailed, signal_suffix
+from netpart.errors import RunBroken, SignalInterrupt, TrainingDiverged, WorkerFailed, WorkersAbsent, signal_suffix
 from netpart.graph.partition import Partition
 from netpart.graph.read_data import locate_read_data
 from netpart.launch.control.address import is_tcp_address, usable_address_error
@@ -49,17 +49,20 @@ NOTICES = 20
 
 
 class Coordinator:
-    """Coordinator of a run of ``partition`` on a team; ``listener`` receives every event. ``seats``: how many processes
-    the run may have at a time (default: as many as ``partition`` has workers and servers)."""
+    """Coordinator of a run of ``partition`` on a team; ``listener`` receives every event.
+
+    ``keys`` are those of an earlier attempt of the run (default: those of ``token``, see ``coordinator_keys``).
+    ``seats``: how many processes the run may have at a time (default: one for each worker and server).
+    """
 
     def __init__(
         self, partition: Partition, options: RunOptions, context: zmq.Context[Any], listener: Hearer,
-        token: RunToken | None = None, seats: int | None = None,
+        token: RunToken | None = None, keys: tuple[RunToken, bytes] | None = None, seats: int | None = None,
     ) -> None:  # fmt: skip
         self.options = options
         self.listener = listener
         self.cluster = partition.cluster
-        shown, self.key = coordinator_keys(token)
+        shown, self.key = keys or coordinator_keys(token)
         self.members = [MemberRecord(rank) for rank in range(self.cluster.size)]
         self.seats = WorkerSeats(shown, seats or self.cluster.size)
         self.noticed = 0
@@ -69,11 +72,12 @@ class Coordinator:
         self.socket = limited_socket(context, zmq.ROUTER, FRAME_BYTES)
         self.poller = zmq.Poller()
         self.leaving = False
+        self.again = False
         self.address = ""
 
     def converse(self, partition: Partition, options: RunOptions, listener: Hearer) -> Conversation:
         """The conversation with the team that computes ``partition``."""
-        return Conversation(partition, options, self.members, listener, self.send)
+        return Conversation(partition, options, self.members, listener, self.send, self.answer)
 
     @property
     def watched(self) -> Sequence[MemberRecord]:
@@ -147,6 +151,9 @@ class Coordinator:
             # Only after success: workers that have finished get time to end by themselves. After a failure they get
             # what the team allows, which is 0 where they can be killed.
             parting = PARTING_SECONDS
+        except Exception as error:
+            self.again = self.options.repeats(error)
+            raise
         finally:
             with defer_signals(ending=True):
                 self.dismiss(team, parting)
@@ -166,10 +173,18 @@ class Coordinator:
             verdict = self.watch.look(monotonic(), team.dead(), team.stopped)
             if verdict is not None:
                 self.hear_last_words(verdict, team)
-                raise self.blame.failed(verdict.rank, verdict.text)
+                raise self.verdict_error(verdict)
             self.forget_absent(team)
             self.look_for_room()
             self.look_for_movement()
+
+    def verdict_error(self, verdict: FailureVerdict) -> WorkerFailed:
+        """The error that ends the run after the watchdog's verdict."""
+        if not verdict.absent:
+            return self.blame.lost(verdict.rank, verdict.text)
+        error = self.blame.failed(verdict.rank, verdict.text, WorkersAbsent)
+        error.absent = verdict.absent
+        return error
 
     def forget_absent(self, team: Team) -> None:
         """Free the seats of workers that were admitted and have not introduced themselves since."""
@@ -211,7 +226,7 @@ class Coordinator:
         if not alone and all(m.beat.phase for m in self.members) and still > self.options.deadline:
             places = "\n".join(f"{self.cluster.name(m.rank)} is in {m.last_moment()}" for m in self.members)
             hint = "look at the worker that does not wait, or raise the deadline with --set deadline=SECONDS"
-            raise WorkerFailed(f"no worker has made progress for {still:.1f} s; {hint}\n{places}")
+            raise RunBroken(f"no worker has made progress for {still:.1f} s; {hint}\n{places}")
 
     def hear_last_words(self, verdict: FailureVerdict, team: Team) -> None:
         """Give the worker that will be blamed a short time to report the reason. Messages of other workers are
@@ -251,6 +266,7 @@ class Coordinator:
 
     def take(self, member: MemberRecord, name: bytes, parts: Sequence[bytes], team: Team) -> None:
         """Handle a message of the holder of a ticket. Raises WorkerFailed for a message that no worker sends."""
+        member.asker = name
         try:
             self.handle(member, name, unpack_message(parts), team)
         except GarbledMessage as error:
@@ -261,7 +277,7 @@ class Coordinator:
 
     def refuse_message(self, member: MemberRecord, error: GarbledMessage, team: Team) -> None:
         """Raise WorkerFailed for a message that no worker sends."""
-        raise self.blame.failed(member.rank, str(error)) from error
+        raise self.blame.failed(member.rank, str(error), WorkerFailed) from error
 
     def handle(self, member: MemberRecord, name: bytes, message: ControlProto, team: Team) -> None:
         """Handle a message of the holder of a ticket; ``hello`` introduces the worker, and other messages count only
@@ -290,6 +306,8 @@ class Coordinator:
 
     def admit(self, name: bytes, parts: Sequence[bytes], team: Team) -> None:
         """Answer a process that has the token and asks to be a worker."""
+        if self.leaving and self.again:
+            return  # it asks again once this socket is closed, and then reaches the next attempt
         joined = JoinedProto(refused="the run is over") if self.leaving else self.decide(parts, team)
         if not joined.refused:
             member = self.member_on(joined.rank)
@@ -327,11 +345,16 @@ class Coordinator:
         return f"interrupted{signal_suffix(number)} in step {step} of {steps}; {left}"
 
     def stop(self, member: MemberRecord) -> None:
+        """Tell a worker to stop, and whether the run starts again."""
         if member.identity:
-            self.send(member, ControlProto(stop=True))
+            self.send(member, ControlProto(rejoin=True) if self.again else ControlProto(stop=True))
 
     def send(self, member: MemberRecord, message: ControlProto) -> None:
         self.socket.send_multipart([member.identity, *pack_message(message)])
+
+    def answer(self, member: MemberRecord, message: ControlProto) -> None:
+        """Send to the socket from which the latest message of ``member`` came."""
+        self.socket.send_multipart([member.asker, *pack_message(message)])
 
 
 def _can_open_files() -> bool:

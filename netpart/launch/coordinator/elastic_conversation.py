@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from netpart.graph.partition import Partition
+from netpart.graph.saved_holdings import assign_checkpoint_writes
 from netpart.launch.control.framing import refuse_garbled
-from netpart.launch.coordinator.checkpoint_book import assign_checkpoint_writes
 from netpart.launch.coordinator.conversation import Conversation, RunOptions
 from netpart.launch.coordinator.kept_snapshot import HeldRegions, KeptSnapshot, keep_snapshot
 from netpart.launch.coordinator.snapshot_book import SnapshotBook
@@ -35,9 +35,10 @@ class ElasticConversation(Conversation):
 
     def __init__(
         self, partition: Partition, options: RunOptions, members: list[MemberRecord], listener: Hearer,
-        send: Callable[[MemberRecord, ControlProto], None], team: int = 0, kept: KeptSnapshot | None = None,
+        send: Callable[[MemberRecord, ControlProto], None], answer: Callable[[MemberRecord, ControlProto], None],
+        team: int = 0, kept: KeptSnapshot | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(partition, options, members, listener, send, team)
+        super().__init__(partition, options, members, listener, send, answer, team)
         self.kept = kept
         self.regions = kept.region_map() if kept is not None else None
         self.region_secret = secrets.token_bytes(SECRET_BYTES)

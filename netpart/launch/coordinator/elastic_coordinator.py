@@ -18,7 +18,7 @@ from typing import Any
 import zmq
 
 from netpart.choices import TRAIN
-from netpart.errors import WorkerFailed
+from netpart.errors import RunBroken
 from netpart.graph.partition import Partition
 from netpart.graph.read_data import locate_read_data
 from netpart.launch.control.framing import GarbledMessage
@@ -56,7 +56,7 @@ class ElasticCoordinator(Coordinator):
 
     def __init__(
         self, partition: Partition, options: RunOptions, context: zmq.Context[Any], listener: Hearer,
-        token: RunToken | None, cutter: JobCutter, respawn: bool = False,
+        token: RunToken | None, keys: tuple[RunToken, bytes] | None, cutter: JobCutter, respawn: bool = False,
     ) -> None:  # fmt: skip
         self.first_options = options
         self.cutter = cutter
@@ -70,7 +70,7 @@ class ElasticCoordinator(Coordinator):
         self.troubles: list[str] = []
         self.pace: float | None = None
         self.tell = listener
-        super().__init__(partition, options, context, self.hear_event, token, max(cutter.most, partition.workers))
+        super().__init__(partition, options, context, self.hear_event, token, keys, max(cutter.most, partition.workers))
         self.present = {member.seat: member for member in self.members}
 
     def hear_event(self, event: Event | Updated) -> None:
@@ -80,7 +80,7 @@ class ElasticCoordinator(Coordinator):
         self.tell(event)
 
     def converse(self, partition: Partition, options: RunOptions, listener: Hearer) -> ElasticConversation:
-        talk = ElasticConversation(partition, options, self.members, listener, self.send)
+        talk = ElasticConversation(partition, options, self.members, listener, self.send, self.answer)
         talk.committed = self.note_commit
         talk.begun = self.note_first_begin
         return talk
@@ -153,7 +153,7 @@ class ElasticCoordinator(Coordinator):
 
     def hear_failure(self, member: MemberRecord, failed: Any, team: Team) -> None:
         """Take the failure of a worker. One that may be that of another worker, or of a link, makes all regroup."""
-        if failed.kind == "LeftRun":
+        if failed.kind == "InterruptedThere":
             return self.lose(member.seat, failed.message, team)
         if failed.kind == "MemoryRefused" and self.team_number and not self.gathering and self.tries:
             self.cutter.refuse(len(self.members), failed.message)
@@ -242,14 +242,14 @@ class ElasticCoordinator(Coordinator):
         return None
 
     def wait_for_seat(self, ready: int, team: Team) -> None:
-        """Wait for another worker. Raises WorkerFailed where none can come, or none comes in time."""
+        """Wait for another worker. Raises RunBroken where none can come, or none comes in time."""
         assert self.gathering is not None
         comes = any(not m.identity for m in self.watched) or bool(team.free_seats())
         least = plural_text(self.cutter.least, "worker")
         why = f"; {self.cutter.refusal}" if self.cutter.refusal else ""
         if not comes or monotonic() > self.gathering.began + team.start_seconds:
             lost = "\n".join(self.gathering.lost)
-            raise WorkerFailed(f"{ready} of at least {least} left{why}; continue with --resume\n{lost}")
+            raise RunBroken(f"{ready} of at least {least} left{why}; continue with --resume\n{lost}")
         if not self.gathering.waits:
             self.gathering.waits = True
             self.listener(Noticed(f"{ready} of at least {least} left{why}; waiting for another one"))
@@ -261,7 +261,7 @@ class ElasticCoordinator(Coordinator):
         self.gathering = None
         self.tries += 1
         if self.tries > TRIES:
-            raise WorkerFailed(f"{TRIES} teams have ended before a snapshot\n" + "\n".join(gathering.lost))
+            raise RunBroken(f"{TRIES} teams have ended before a snapshot\n" + "\n".join(gathering.lost))
         ready.sort(key=lambda m: (m.rank == SPARE, m.rank, m.seat))
         now = monotonic()
         gathering.joined += [team.where(m.seat) or "this host" for m in ready[: cut.workers] if m.rank == SPARE]
@@ -279,7 +279,7 @@ class ElasticCoordinator(Coordinator):
         """Begin the conversation with the new team, and welcome its workers."""
         earlier = self.talk
         self.talk = ElasticConversation(
-            cut, point.options, self.members, self.listener, self.send, gathering.team, point.kept
+            cut, point.options, self.members, self.listener, self.send, self.answer, gathering.team, point.kept
         )
         self.talk.go_on_from(earlier)
         self.talk.committed = self.note_commit
@@ -290,6 +290,7 @@ class ElasticCoordinator(Coordinator):
             seconds = self.predict_step(earlier.partition, cut)
             self.listener(Recut(step, cut.workers, len(self.present), point.source, cut_text(cut), seconds))
         for m in self.members:
+            self.seats.enter_team(m.seat, gathering.team)
             self.talk.welcome(m)
 
     def predict_step(self, old: Partition, new: Partition) -> float | None:

@@ -68,6 +68,7 @@ def summarise_run(
         best=notes.best if judges_best else {},
         best_checkpoint=notes.best_checkpoint if judges_best else "",
         changes=notes.changes,
+        restarts=notes.restarts,
     )
 
 

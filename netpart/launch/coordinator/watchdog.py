@@ -31,11 +31,13 @@ class MemberRecord:
     """What is known about one worker: member ``rank`` of the present team, on the seat ``seat`` of the run.
 
     A seat is a process, and keeps its number when an elastic run cuts the job anew; in the first team both are equal.
+    ``identity`` is the name of its main socket, ``asker`` of the one that it used last.
     """
 
     rank: int
     seat: int = -1
     identity: bytes = b""
+    asker: bytes = b""
     address: str | None = None
     heard: float = 0.0
     beat: BeatProto = field(default_factory=BeatProto)
@@ -66,10 +68,12 @@ def describe_moment(phase: str, step: int, doing: str) -> str:
 
 @dataclass(frozen=True)
 class FailureVerdict:
-    """Why the run must end: the worker of seat ``rank`` is at fault, ``text`` is the reason."""
+    """Why the run must end: the worker of seat ``rank`` is at fault, ``text`` is the reason. ``absent`` is how many
+    workers did not connect, if that is the reason."""
 
     rank: int
     text: str
+    absent: int = 0
 
 
 class Watchdog:
@@ -132,5 +136,6 @@ class Watchdog:
         others = [str(m.seat) for m in self.members if not m.identity and m is not member]
         too = f", nor did {' and '.join(others)}" if others else ""
         return FailureVerdict(
-            member.seat, f"{self.absence_text.replace('{}', f'{self.start_seconds:g} s')}{too}; {self.hint}"
-        )
+            member.seat, f"{self.absence_text.replace('{}', f'{self.start_seconds:g} s')}{too}; {self.hint}",
+            absent=1 + len(others),
+        )  # fmt: skip

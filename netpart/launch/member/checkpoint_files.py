@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from netpart.checkpoint.regions import RegionReader, RegionWriter
 from netpart.checkpoint.safetensors_file import join_checkpoint, open_checkpoint
-from netpart.launch.member.control_client import ControlClient
+from netpart.launch.member.control_client import ControlClient, ControlLink
 from netpart.proto.control_pb2 import ControlProto, RegionProto
 from netpart.spec import Region, Shape, extent, relative_slices, size
 
@@ -28,9 +28,10 @@ NUMBERS = ("float16", "float32", "float64", "int8", "uint8", "int32", "int64")
 
 
 class CheckpointFiles(Protocol):
-    """How to open checkpoints for writing (``join``) and reading (``open``)."""
+    """How to open checkpoints for writing (``join``) and reading (``open``). A writer in another thread than the
+    worker's has a ``link`` of its own."""
 
-    def join(self, path: Path) -> AbstractContextManager[RegionWriter]: ...
+    def join(self, path: Path, link: ControlLink | None = None) -> AbstractContextManager[RegionWriter]: ...
 
     def open(self, path: Path) -> AbstractContextManager[RegionReader]: ...
 
@@ -40,7 +41,7 @@ class _LocalFiles(NamedTuple):
     open: Any
 
 
-LOCAL: CheckpointFiles = _LocalFiles(join_checkpoint, open_checkpoint)
+LOCAL: CheckpointFiles = _LocalFiles(lambda path, link=None: join_checkpoint(path), open_checkpoint)
 """Files of this host."""
 
 
@@ -50,8 +51,8 @@ class RemoteFiles:
     def __init__(self, control: ControlClient) -> None:
         self.control = control
 
-    def join(self, path: Path) -> AbstractContextManager[RegionWriter]:
-        return nullcontext(RemoteFile(self.control, path))
+    def join(self, path: Path, link: ControlLink | None = None) -> AbstractContextManager[RegionWriter]:
+        return nullcontext(RemoteFile(link or self.control, path))
 
     def open(self, path: Path) -> AbstractContextManager[RegionReader]:
         return nullcontext(RemoteFile(self.control, path))
@@ -60,7 +61,7 @@ class RemoteFiles:
 class RemoteFile:
     """One file of the coordinator's host. An error there ends the run on the coordinator."""
 
-    def __init__(self, control: ControlClient, path: Path) -> None:
+    def __init__(self, control: ControlLink, path: Path) -> None:
         self.control = control
         self.path = path
 

@@ -1,4 +1,5 @@
-"""ControlClient: the worker's end of the control plane. One DEALER socket carries its messages, a second its heartbeat.
+"""ControlClient: the worker's end of the control plane. One DEALER socket carries its messages, a second its heartbeat,
+a third, opened when it is needed, what it writes into checkpoints.
 
     worker                          coordinator
     join                ──────▶                         from another host, under a name of its own
@@ -9,7 +10,7 @@
                         ──────▶     deadlock check
                         ◀──────     go(addresses)
     beat, report, checkpoint_due, checkpoint_written, finished | failed  ──────▶
-                        ◀──────     checkpoint_open, verdict, halt, stop
+                        ◀──────     checkpoint_open, verdict, halt, stop | rejoin
                         ◀──────     regroup(team)       in an elastic run, at any moment
     standby(team)       ──────▶                         then welcome, ready and go again
     region_write | region_read  ──────▶                 from another host
@@ -29,14 +30,14 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import zmq
 
 from netpart.errors import NetpartError
 from netpart.launch.control.address import is_tcp_address
 from netpart.launch.control.framing import FRAME_BYTES, REFUSAL, pack_message, printable_text, unpack_message
-from netpart.launch.control.seats import HEART, VOICE, socket_identity
+from netpart.launch.control.seats import HEART, SCRIBE, VOICE, socket_identity
 from netpart.launch.control.secure_link import LinkMonitor, secure_client
 from netpart.launch.control.token import RunToken
 from netpart.proto.control_pb2 import ControlProto, HaltProto, RefusedProto, SnapshotProto
@@ -44,6 +45,10 @@ from netpart.transport.sockets import connect_socket, limited_socket
 from netpart.transport.transport import RefusedFrames
 
 BEAT_SECONDS = 0.25
+SCRIBE_LOOK_MS = 100
+"""How often the writer of a checkpoint that waits for an answer looks whether its worker ends."""
+PARTING_SECONDS = 10.0
+"""How long the end of a worker waits for the writer of a checkpoint."""
 VERDICT = "verdict"
 """A kind of message that may arrive before the worker waits for it."""
 SNAPSHOT = "snapshot"
@@ -79,13 +84,68 @@ class WorkerStatus:
     refused: Mapping[int, RefusedFrames] = field(default_factory=dict)
 
 
+class ControlLink(Protocol):
+    """One of a worker's connections to the coordinator, by which messages are sent and answers come back."""
+
+    rank: int
+    status: WorkerStatus
+
+    def send(self, message: ControlProto) -> None: ...
+
+    def receive(self, wanted: str) -> ControlProto: ...
+
+    def await_stop(self) -> None: ...
+
+
+class ScribeLink:
+    """The connection through which a worker writes checkpoints, which another thread than the worker's may do.
+
+    A thread that uses it holds ``busy``. The worker's own thread sets ``look``, which is called during a wait, to learn
+    that it is to stop.
+    """
+
+    def __init__(self, rank: int, socket: zmq.Socket[bytes]) -> None:
+        self.rank = rank
+        self.status = WorkerStatus()
+        self.busy = threading.Lock()
+        self.look: Callable[[], None] = lambda: None
+        self._socket = socket
+        self._ended = threading.Event()
+
+    def send(self, message: ControlProto) -> None:
+        """Send ``message`` without blocking."""
+        self._socket.send_multipart(pack_message(message))
+
+    def receive(self, wanted: str) -> ControlProto:
+        """Wait for the answer, of kind ``wanted``. Raises StopRequested if the worker ends meanwhile."""
+        while not self._socket.poll(SCRIBE_LOOK_MS):
+            if self._ended.is_set():
+                raise StopRequested(f"worker {self.rank}: ends while a checkpoint is written")
+            self.look()
+        message = unpack_message(self._socket.recv_multipart())
+        if message.WhichOneof("message") != wanted:
+            raise NetpartError(f"worker {self.rank}: expected {wanted} from the coordinator, got another message")
+        return message
+
+    def await_stop(self) -> None:
+        """Wait until the worker ends."""
+        self._ended.wait()
+
+    def close(self) -> None:
+        """End the writing, and close the socket once nobody uses it. A disk that does not answer may keep it in use."""
+        self._ended.set()
+        if self.busy.acquire(timeout=PARTING_SECONDS):
+            self._socket.close(linger=1000)
+
+
 class ControlClient:
     """One worker's connection to the coordinator at ``address``. Only the worker's thread calls its methods.
 
     ``ticket`` proves that this is the worker of seat ``rank``, which is its rank in the first team of a run; from then
-    on ``rank`` is that in the present team. Over tcp the heartbeat thread calls ``lost`` when the link is lost.
-    No message that the worker could wait for arrives after that. ``heed_halt`` is called with each message that the run
-    is to end at a step, ``heed_snapshot`` with each decision about a snapshot.
+    on ``rank`` is that in the present team, number ``team``. Over tcp the heartbeat thread calls ``lost`` when the link
+    is lost, with True if the coordinator comes back. No message that the worker could wait for arrives after that.
+    ``heed_halt`` is called with each message that the run is to end at a step, ``heed_snapshot`` with each decision
+    about a snapshot. ``rejoins``: the run starts again, without this process's state.
     """
 
     def __init__(
@@ -94,17 +154,21 @@ class ControlClient:
         address: str,
         rank: int,
         ticket: RunToken,
-        lost: Callable[[], None] | None = None,
+        lost: Callable[[bool], None] | None = None,
     ) -> None:
         self.context = context
         self.address = address
         self.rank = self.seat = rank
+        self.team = 0
         self.ticket = ticket
         self.lost = lost
         self.status = WorkerStatus()
         self.heed_halt: Callable[[HaltProto], None] = lambda halt: None
         self.heed_snapshot: Callable[[SnapshotProto], None] = lambda decision: None
+        self.rejoins = False
+        self.returns = False
         self._socket, self._link = self._connect(VOICE)
+        self._scribe: ScribeLink | None = None
         self._verdicts: deque[ControlProto] = deque()
         self._ended = threading.Event()
         self._beats = threading.Thread(target=self._beat, name=f"netpart-beat-{rank}", daemon=True)
@@ -117,13 +181,17 @@ class ControlClient:
         message.hello.token = self.ticket.secret
         self.send(message)
         self._beats.start()
-        return self.receive("welcome")
+        answer = self.receive("welcome")
+        self.returns = answer.welcome.returns
+        return answer
 
     def wait_for_team(self, team: int) -> ControlProto:
         """Tell that this worker has left its team, and wait for the plan of ``team``.
 
         Raises RegroupRequested if that team ends before it begins, and what ``receive`` raises.
         """
+        self.end_scribe()
+        self.team = team
         self._verdicts.clear()
         self.heed_halt, self.heed_snapshot = lambda halt: None, lambda decision: None
         self.status.phase, self.status.doing = "", lambda: "waiting for the next team"
@@ -160,7 +228,8 @@ class ControlClient:
         kind = str(message.WhichOneof("message"))
         if kind == "joined":
             raise NetpartError(f"worker {self.rank}: {printable_text(message.joined.refused, REFUSAL)}")
-        if kind == "stop":
+        if kind in ("stop", "rejoin"):
+            self.rejoins = kind == "rejoin"
             raise StopRequested(f"worker {self.rank}: stopped by the coordinator")
         if kind == REGROUP:
             raise RegroupRequested(self.rank, message.regroup.team)
@@ -188,10 +257,26 @@ class ControlClient:
         except StopRequested:
             return
 
+    def scribe_link(self) -> ScribeLink:
+        """The connection through which checkpoints are written; opened at the first call."""
+        if self._scribe is None:
+            name = socket_identity(self.ticket.secret, self.seat, SCRIBE, self.team)
+            socket = make_dealer(self.context, self.address, self.ticket, name)
+            connect_socket(socket, self.address)
+            self._scribe = ScribeLink(self.rank, socket)
+        return self._scribe
+
+    def end_scribe(self) -> None:
+        """End the writing of a checkpoint, if one is written: it belongs to a team that ends."""
+        if self._scribe is not None:
+            self._scribe.close()
+        self._scribe = None
+
     def close(self) -> None:
         """End the heartbeat, and give the last messages time to leave."""
         # The heartbeat thread uses the first socket's monitor, so it must end before that monitor is closed.
         self._ended.set()
+        self.end_scribe()
         if self._beats.ident is not None:
             self._beats.join()
         if self._link:
@@ -216,7 +301,7 @@ class ControlClient:
                 break
             lost = [link for link in links if link.look(monotonic())]
             if lost and self.lost:
-                self.lost()
+                self.lost(self.returns)
         if link:
             link.close()
         socket.close(linger=0)

@@ -41,7 +41,7 @@ def serve_teams(
     try:
         while True:
             try:
-                control.rank = welcome.rank
+                control.rank, control.team = welcome.rank, welcome.team
                 elastic.begin_team(welcome)
                 if serve(welcome, elastic):
                     return True

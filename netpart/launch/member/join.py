@@ -108,14 +108,23 @@ def _play_joined_worker(
         check_process_limits(welcome.workers)
         return ZeroMQTransport(welcome.rank, welcome.run_id, secret=read_secret(welcome))
 
-    def lost() -> NoReturn:
-        exit_at_once(
-            f"worker {rank}: lost its coordinator at {invitation.address}: that ended, or the link to it is broken;"
-            " if it ended, start it again with --resume"
-        )
+    def lost(returns: bool) -> NoReturn:
+        text = f"worker {rank}: lost its coordinator at {invitation.address}: that ended, or the link to it is broken"
+        if returns:
+            ask_again(f"{text}; it may come back")
+        exit_at_once(f"{text}; if it ended, start it again with --resume")
 
-    away = RemoteHost(invitation.folder, lost)
+    away = RemoteHost(invitation.folder, lost, lambda: ask_again(f"worker {rank}: the run starts again"))
     return run_member(context, invitation.address, rank, ticket, made, listen, sys.stderr, away)
+
+
+def ask_again(message: str) -> NoReturn:
+    """Replace this process, from any thread, by a new one of the same command, which asks for a seat.
+
+    So nothing of the failed attempt is left: neither memory, nor threads, nor open sockets.
+    """
+    os.write(sys.stderr.fileno(), f"note: {message}; asking for a seat again\n".encode())
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 
 
 def exit_at_once(message: str) -> NoReturn:
@@ -127,6 +136,17 @@ def exit_at_once(message: str) -> NoReturn:
 
 def request_seat(context: zmq.Context[Any], invitation: Invitation) -> tuple[int, RunToken]:
     """Ask for a seat and wait for the answer. Return this worker's rank and ticket. Raises NetpartError."""
+    until = monotonic() + invitation.wait
+    # A link that closes before the answer is that of an attempt of the run that ends: the next one has not heard of it.
+    while (answer := _knock(context, invitation, until)) is None:
+        pass
+    if answer.refused:
+        raise NetpartError(f"{invitation.address}: {printable_text(answer.refused, REFUSAL)}")
+    return answer.rank, RunToken(answer.ticket, public_key(invitation.token))
+
+
+def _knock(context: zmq.Context[Any], invitation: Invitation, until: float) -> JoinedProto | None:
+    """Ask for a seat until the time ``until``; None if the coordinator closes the link without an answer."""
     # The random suffix keeps two workers with the same token apart: a ROUTER rejects a second peer with the same
     # identity.
     name = KNOCK + invitation.token.secret + secrets.token_bytes(4)
@@ -135,13 +155,10 @@ def request_seat(context: zmq.Context[Any], invitation: Invitation) -> tuple[int
     try:
         connect_socket(door, invitation.address)
         door.send_multipart(pack_message(_join_request(invitation)))
-        answer = _await_answer(door, link, invitation)
+        return _await_answer(door, link, invitation, until)
     finally:
         link.close()
         door.close(linger=0)
-    if answer.refused:
-        raise NetpartError(f"{invitation.address}: {printable_text(answer.refused, REFUSAL)}")
-    return answer.rank, RunToken(answer.ticket, public_key(invitation.token))
 
 
 def _join_request(invitation: Invitation) -> ControlProto:
@@ -155,11 +172,14 @@ def _join_request(invitation: Invitation) -> ControlProto:
     return message
 
 
-def _await_answer(door: zmq.Socket[bytes], link: LinkMonitor, invitation: Invitation) -> JoinedProto:
-    """The coordinator's answer. Raises NetpartError if none arrives in time, or if the token is not the run's."""
-    until = monotonic() + invitation.wait
+def _await_answer(
+    door: zmq.Socket[bytes], link: LinkMonitor, invitation: Invitation, until: float
+) -> JoinedProto | None:  # fmt: skip
+    """The coordinator's answer; None if an open link closes before it. Raises NetpartError if none arrives in time, or
+    if the token is not the run's."""
     while not door.poll(LOOK_MS):
-        link.look(monotonic())
+        if link.look(monotonic()) and link.opened:
+            return None
         if link.refused:
             hint = "use the NETPART_TOKEN of the run, or a copy of its token file"
             raise NetpartError(

@@ -95,6 +95,7 @@ class WorkerLoop:
         self.checkpoint_if(self.end, True)
         if not halted:
             self.evaluate_last()
+        self.share.finish()
         self.halting.reached = self.end + 1
         self.tell_applied()
         self.flush()

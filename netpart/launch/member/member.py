@@ -18,10 +18,10 @@ from netpart.errors import NetpartError
 from netpart.launch.control.token import VARIABLE, RunToken, parse_token
 from netpart.launch.member.checkpoint_files import LOCAL, RemoteFiles
 from netpart.launch.member.control_client import ControlClient, RegroupRequested, StopRequested, encode_refused
+from netpart.launch.member.failure_report import report_failure
 from netpart.launch.member.loop import WorkerLoop
 from netpart.launch.member.prepare import prepare_loop
 from netpart.proto.control_pb2 import ControlProto, WelcomeProto
-from netpart.shortage import find_shortage
 from netpart.transport.transport import Transport
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ Connect = Callable[[WelcomeProto], Transport]
 """Makes this worker's transport, before any message is expected on it."""
 
 
-class LeftRun(NetpartError):
-    """The user of this worker's host has ended it."""
+class InterruptedThere(NetpartError):
+    """The user of a worker's host has ended the worker."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,12 @@ class RemoteHost:
     """Settings of a worker on another host than the coordinator's.
 
     ``folder`` is where relative data paths start there (None: the coordinator's path). ``lost`` is called when the
-    coordinator is lost.
+    coordinator is lost; with True if it comes back. ``rejoin`` is called, once all is closed, if the run starts again.
     """
 
     folder: Path | None
-    lost: Callable[[], None]
+    lost: Callable[[bool], None]
+    rejoin: Callable[[], None] = lambda: None
 
 
 def run_member(
@@ -68,6 +69,8 @@ def run_member(
         return False
     finally:
         control.close()
+        if away is not None and control.rejoins:
+            away.rejoin()
 
 
 def _serve_elastic(
@@ -79,7 +82,7 @@ def _serve_elastic(
     try:
         elastic = ElasticMember(welcome, listen)
     except Exception as error:
-        _tell_failure(control, error, log)
+        report_failure(control, error, log)
         return False
     return serve_teams(elastic, welcome, serve, control, log)
 
@@ -95,7 +98,7 @@ def serve_team(
     try:
         transport = connect(welcome)
     except Exception as error:
-        _tell_failure(control, error, log, away)
+        report_failure(control, error, log, away is not None)
         return False
     control.status.refused = transport.refused
     with transport:
@@ -130,10 +133,10 @@ def _prepare_and_play(
     except StopRequested:
         raise
     except KeyboardInterrupt:
-        _tell_failure(control, LeftRun("interrupted on its host"), log)
+        report_failure(control, InterruptedThere("interrupted on its host"), log)
         raise
     except Exception as error:
-        _tell_failure(control, error, log, away)
+        report_failure(control, error, log, away is not None)
         if elastic is not None:
             transport.abandon()  # the next team must not wait for frames to a worker that is gone
         return False
@@ -163,28 +166,6 @@ def _tell_finish(control: ControlClient, loop: WorkerLoop) -> None:
         message.finished.count.add(channel=[int(c) for c in channel], bytes=count)
     control.send(message)
     loop.player.doing = "waiting for the other workers to finish"
-
-
-def _tell_failure(control: ControlClient, error: Exception, log: TextIO, away: RemoteHost | None = None) -> None:
-    """Report what went wrong and where. The traceback of an unforeseen error goes to this worker's log; other errors
-    only if it is ``away``, where its user does not see the coordinator."""
-    import traceback
-
-    error = find_shortage(error) or error
-    if not isinstance(error, NetpartError):
-        traceback.print_exception(error, file=log)
-        log.flush()
-    elif away is not None:
-        print(f"note: worker {control.rank} has failed: {error}", file=log, flush=True)
-    message = ControlProto()
-    status = control.status
-    message.failed.rank = control.rank
-    message.failed.phase = status.phase
-    message.failed.step = status.step
-    message.failed.doing = status.doing()
-    message.failed.kind = type(error).__name__
-    message.failed.message = str(error)
-    control.send(message)
 
 
 def run_worker_process(environment: Mapping[str, str]) -> int:

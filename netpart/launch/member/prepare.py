@@ -61,6 +61,9 @@ def prepare_loop(
     loop = _make_loop(player, transport, control, partition, welcome, files)
     # Parameters are read or initialised before ``ready`` is sent: a damaged checkpoint then ends the run before step 0.
     loop.share.begin()
+    if loop.trains:
+        loop.share.log = log
+        loop.share.stage(partition.job)
     played = ", ".join(f"{len(p.instructions)} instructions in {phase}" for phase, p in program.phases.items())
     print(f"worker {rank}: {played}; {bytes_text(player.machine.memory_bytes)} on {place}", file=log, flush=True)
     memory = player.machine.memory_bytes + (loop.averages.averaging.nbytes if loop.averages else 0)

@@ -23,6 +23,7 @@ class ServerLoop(WorkerLoop):
             self.player.doing = "waiting for gradients"
             self.patience.wait(waiting, serving.version)
         self.evaluate_last()
+        self.share.finish()
         self.tell_applied()
         self.flush()
 

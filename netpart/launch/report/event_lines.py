@@ -18,7 +18,8 @@ def event_lines(run: RunDescription) -> Iterator[Listener]:
 
     Writing raises DataError on a full disk, as RunRecord does.
     """
-    file = open(run.workspace / "events.jsonl", "w", encoding="utf-8")  # noqa: SIM115 - closed below
+    path = run.workspace / "events.jsonl"
+    file = path.open("a" if run.continues else "w", encoding="utf-8")
 
     def write_line(event: Event) -> None:
         line = {"event": type(event).__name__} | asdict(event)

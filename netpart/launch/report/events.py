@@ -172,6 +172,22 @@ on disk, or nowhere, so that it starts again."""
 
 
 @dataclass(frozen=True)
+class Restarted:
+    """The run starts again after a failure, the ``number``-th time of at most ``limit``, on ``workers`` workers.
+
+    It goes on with ``step``, from ``checkpoint`` ("": as it began). ``reason`` is the error that ended the last
+    attempt.
+    """
+
+    number: int
+    limit: int
+    step: int
+    workers: int
+    reason: str
+    checkpoint: str = ""
+
+
+@dataclass(frozen=True)
 class Updated:
     """Server ``rank``, or the first worker of a group that averages, has made an update."""
 
@@ -196,7 +212,8 @@ class Ended:
     summary: Summary
 
 
-Event = Invited | Joined | Noticed | Started | Measured | Judged | Halted | Saved | Lost | Recut | WentOn | Ended
+Change = Lost | Recut | WentOn
+Event = Invited | Joined | Noticed | Restarted | Started | Measured | Judged | Halted | Saved | Change | Ended
 Listener = Callable[[Event], None]
 ListenerMaker = Callable[["RunDescription"], AbstractContextManager[Listener]]
 """Opens a listener for the run that is described, for the duration of the run. The members of
@@ -217,9 +234,10 @@ class Summary:
     servers. ``staleness`` covers all updates that servers made, or all averages. ``stopped`` is why the run ended
     before its last step, "" if it did not; ``halted``: it was asked to, and is to be resumed. ``best`` is the latest
     validation that ``best_checkpoint`` was written for: its {metric, value, step}. ``sealing`` is that of ``Started``.
-    ``refused_frames`` counts frames that workers dropped, as they were not of this run, or not authentic. ``changes``
-    are the changes of an elastic run's workers, each as the fields of ``WentOn``; after one, bytes, memory, devices and
-    seconds of training are those of the last team.
+    ``refused_frames`` counts frames that workers dropped, as they were not of this run, or not authentic. ``restarts``
+    lists each start after a failure, as the lines of metrics.jsonl do; times, bytes and steps are those since
+    the last one. ``changes`` are the changes of an elastic run's workers, each as the fields of ``WentOn``; after one,
+    bytes, memory, devices and seconds of training are those of the last team.
     """
 
     name: str
@@ -255,6 +273,7 @@ class Summary:
     best: dict[str, Any] = field(default_factory=dict)
     best_checkpoint: str = ""
     changes: list[dict[str, Any]] = field(default_factory=list)
+    restarts: list[dict[str, Any]] = field(default_factory=list)
 
     def _repr_html_(self) -> str:
         """The HTML that a notebook shows."""

@@ -20,13 +20,15 @@ SettingValue = str | bool | int | float
 class RunDescription:
     """The run that a listener is opened for: its cut net, the folder of its files, and the first step that it plays.
 
-    ``argument`` is the text after = of ``--listener NAME=TEXT``, "" without one.
+    ``argument`` is the text after = of ``--listener NAME=TEXT``, "" without one. ``continues``: the run has failed and
+    starts again, so what the listener has written of it is to be kept.
     """
 
     partition: Partition
     workspace: Path
     first_step: int = 0
     argument: str = ""
+    continues: bool = False
 
     @property
     def name(self) -> str:

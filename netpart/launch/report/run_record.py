@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from netpart.checkpoint.steps import best_file
-from netpart.errors import ConfigError, DataError, os_error_text
+from netpart.choices import TRAIN
+from netpart.errors import ConfigError, StorageFailed, os_error_text
 from netpart.graph.judged_metrics import BEST, STOP
 from netpart.launch.report.events import (
     Event,
@@ -21,6 +22,7 @@ from netpart.launch.report.events import (
     Judged,
     Listener,
     Measured,
+    Restarted,
     Saved,
     Staleness,
     Started,
@@ -29,12 +31,15 @@ from netpart.launch.report.events import (
 )
 from netpart.launch.report.workspace import refuse_removal
 
+RESTART = "restart"
+"""The field of a line of metrics.jsonl that says how many times the run has been started again."""
+
 
 class RunRecord:
     """Recorder of every event, which it passes on. No other run can use the workspace until ``close``.
 
-    A run resumed at step ``first_step`` keeps the lines up to that step; a new run starts a new file. Raises
-    ConfigError for a workspace that cannot be written, or that another run is using.
+    A run resumed at step ``first_step`` keeps the lines up to that step, and those of all restarts; a new run starts a
+    new file. Raises ConfigError for a workspace that cannot be written, or that another run is using.
     """
 
     def __init__(self, workspace: Path, listener: Listener | None, first_step: int = 0, resumed: bool = False) -> None:
@@ -57,6 +62,8 @@ class RunRecord:
         self.changes: list[dict[str, Any]] = []
         self.newest: dict[str, int] = {}
         self.told: dict[str, int] = {}
+        self.restarts = [line for line in map(json.loads, kept) if RESTART in line]
+        self.repeated = {line["phase"]: line for line in map(json.loads, kept) if _is_evaluation(line, first_step)}
         self.take_earlier_best(kept)
 
     def noted_until(self, step: int) -> list[str]:
@@ -65,7 +72,8 @@ class RunRecord:
         lines = []
         for line in self.file:
             with suppress(ValueError, KeyError, TypeError, RecursionError):  # a killed run may leave half a line
-                if json.loads(line)["step"] <= step:
+                noted = json.loads(line)
+                if noted["step"] <= step or RESTART in noted:
                     lines.append(line)
         return lines
 
@@ -89,6 +97,7 @@ class RunRecord:
         if isinstance(event, Measured):
             self.latest[event.phase] = event.metrics
             self.tests += [event] if event.phase == "test" else []
+            self.replace_repeated(event)
             self.write_line(asdict(event))
         if isinstance(event, Judged):
             self.note_judged(event)
@@ -96,6 +105,8 @@ class RunRecord:
             self.stopped = event
         if isinstance(event, Saved):
             self.note_saved(event)
+        if isinstance(event, Restarted):
+            self.note_restart(event)
         if isinstance(event, Started):
             self.sealing = event.sealing
         for listener in self.listeners:
@@ -123,6 +134,23 @@ class RunRecord:
         with refuse_full_disk(self.file):
             self.file.write(json.dumps(line) + "\n")
             self.file.flush()
+
+    def replace_repeated(self, event: Measured) -> None:
+        """Drop the line of an evaluation before the first step, which a resumed run repeats, once that is measured."""
+        old = self.repeated.pop(event.phase, None)
+        if old is None or old["step"] != event.step:
+            return
+        self.file.seek(0)
+        lines = [line for line in self.file if json.loads(line) != old]
+        self.file.seek(0)
+        self.file.truncate()
+        self.file.writelines(lines)
+
+    def note_restart(self, event: Restarted) -> None:
+        """Write that the run starts again, and keep it for the summary."""
+        line = {RESTART: event.number} | {name: value for name, value in asdict(event).items() if name != "number"}
+        self.write_line(line)
+        self.restarts.append(line)
 
     def note_judged(self, event: Judged) -> None:
         """Write a decision, and keep what the summary says about it."""
@@ -170,15 +198,20 @@ class RunRecord:
                 self.updates.close()
 
 
+def _is_evaluation(line: dict[str, Any], step: int) -> bool:
+    """True for the metrics of a validation or test at ``step``."""
+    return line["step"] == step and "metrics" in line and line["phase"] != TRAIN
+
+
 @contextmanager
 def refuse_full_disk(file: TextIO) -> Iterator[None]:
-    """Raise DataError instead of the OSError of a failed write to ``file``, such as that of a full disk."""
+    """Raise StorageFailed instead of the OSError of a failed write to ``file``, such as that of a full disk."""
     try:
         yield
     except OSError as error:
         got = os_error_text(error)
         hint = "free some, and continue with --resume"
-        raise DataError(f"{file.name}: expected room for a line, got {got}; {hint}") from error
+        raise StorageFailed(f"{file.name}: expected room for a line, got {got}; {hint}") from error
 
 
 def _open_exclusively(path: Path) -> TextIO:

@@ -249,7 +249,7 @@ def _split(box: WantedBox) -> Iterator[WantedBox]:
 class Files(Protocol):
     """``CheckpointFiles`` of netpart.launch.member."""
 
-    def join(self, path: Path) -> AbstractContextManager[RegionWriter]: ...
+    def join(self, path: Path, link: Any) -> AbstractContextManager[RegionWriter]: ...
 
     def open(self, path: Path) -> AbstractContextManager[RegionReader]: ...
 
@@ -261,8 +261,8 @@ class SnapshotFiles:
         self.reader = reader
         self.files = files
 
-    def join(self, path: Path) -> AbstractContextManager[RegionWriter]:
-        return self.files.join(path)
+    def join(self, path: Path, link: Any) -> AbstractContextManager[RegionWriter]:
+        return self.files.join(path, link)
 
     def open(self, path: Path) -> AbstractContextManager[RegionReader]:
         kind = PATHS.get(path)

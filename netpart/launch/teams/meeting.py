@@ -35,6 +35,10 @@ class Meeting:
     wait: float = WAIT_SECONDS
     token_file: Path | None = None
     """The file from which ``token`` was read, if any."""
+    keys: tuple[RunToken, bytes] | None = None
+    """The token with the coordinator's public key, and its secret key, if they were drawn for an earlier attempt."""
+    regathers: bool = False
+    """The run has started again with other ranks: a worker that asks for one that it cannot have takes a free one."""
 
     def __post_init__(self) -> None:
         refuse_pinned_token(self.token, str(self.token_file or VARIABLE))
@@ -55,9 +59,9 @@ class JoinTeam(OpenSeats, ProcessTeam):
         listen = meeting.address.rpartition(":")[0] + ":*"
         ProcessTeam.__init__(self, min(meeting.local, workers), workspace / "log", listen, threads)
         self.meeting = meeting
-        self.elastic = most > 0
         self.token_file = workspace / "token"
         self.open_seats(range(self.workers, max(workers, most)), workers)
+        self.any_rank = meeting.regathers or most > 0
         self.here = local_address() if self.workers else ""
         self.start_seconds = meeting.wait
         self.absence = f"expected to join {meeting.listen} within {{}} (--wait), did not"

@@ -11,14 +11,14 @@ from netpart.resources import installed_version
 class OpenSeats(Team):
     """A team with workers that join. ``seats`` has their ranks, each with the host of its worker, "" for none yet.
 
-    ``met_ranks`` are those that have introduced themselves. The run begins with ``first`` workers; the seats from there
-    on are for those that join an ``elastic`` run later.
+    ``met_ranks`` are those that have introduced themselves. ``any_rank``: a rank that is not free is no more than a
+    wish. The run begins with ``first`` workers; the seats from there on are for those that join an elastic run later.
     """
 
     seats: dict[int, str]
     met_ranks: set[int]
     first: int
-    elastic = False
+    any_rank = False
 
     def open_seats(self, ranks: range, first: int = 0) -> None:
         """Make the seats of ``ranks`` free. ``first`` is the number of workers with which the run begins."""
@@ -43,9 +43,8 @@ class OpenSeats(Team):
         missing = self.free_seats()
         if not missing:
             return JoinedProto(refused="expected fewer workers: all have joined; raise --workers to use more")
-        rank = wish.rank if wish.HasField("rank") else missing[0]
-        if rank not in missing and self.elastic:
-            rank = missing[0]  # the launcher that numbers its processes cannot know which seats are left
+        free = wish.rank in missing or not self.any_rank
+        rank = wish.rank if wish.HasField("rank") and free else missing[0]
         if rank not in missing:
             return JoinedProto(refused=self._taken_text(rank, missing))
         self.seats[rank] = printable_text(wish.host) or "a host without a name"

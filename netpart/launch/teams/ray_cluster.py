@@ -19,7 +19,7 @@ from time import monotonic
 from typing import Any
 
 from netpart.choices import AUTO
-from netpart.errors import ConfigError, NetpartError, ThreadLeft, clip_text, os_error_text
+from netpart.errors import ConfigError, NetpartError, ThreadLeft, WorkersAbsent, clip_text, os_error_text
 from netpart.launch.control.placement import CPUS, GPUS, MEMORY, ClusterPlacement, misfit_text
 
 ADDRESS, USAGE = "RAY_ADDRESS", "RAY_USAGE_STATS_ENABLED"
@@ -67,7 +67,7 @@ class RayCluster:
     def reserve(
         self, bundles: Sequence[Mapping[str, float]], placement: ClusterPlacement, say: Callable[[str], None]
     ) -> None:
-        """Reserve all of ``bundles``, or nothing. Raises NetpartError if that takes longer than ``placement.wait``.
+        """Reserve all of ``bundles``, or nothing. Raises WorkersAbsent if that takes longer than ``placement.wait``.
 
         ``say`` receives the reason if there is no room at once: a cluster that grows may have room later.
         """
@@ -81,7 +81,7 @@ class RayCluster:
             waited = monotonic() - began
             if waited >= placement.wait:
                 hint = "start more nodes, end other jobs, use fewer --workers, or raise --wait"
-                raise NetpartError(
+                raise WorkersAbsent(
                     f"--launcher ray: expected room for all workers within {placement.wait:g} s, got none:"
                     f" {self._misfit(bundles, placement)}; {hint}"
                 )

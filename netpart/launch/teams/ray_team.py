@@ -20,7 +20,7 @@ from time import monotonic
 from typing import Any
 
 from netpart.choices import AES_GCM, AUTO, CPU, CUDA
-from netpart.errors import ConfigError, NetpartError, WorkerFailed
+from netpart.errors import ConfigError, NetpartError, RunBroken
 from netpart.graph.partition import Partition
 from netpart.launch.control.address import ANY_PORT, tcp_address
 from netpart.launch.control.cores import HERE
@@ -62,7 +62,6 @@ class RayTeam(OpenSeats):
         self.retired: set[int] = set()
         self.actors: list[Any] = []
         self.refills = plan.most > 0
-        self.elastic = plan.most > 0
         self.ends: list[Future[Any]] = []
         self.bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self.bell_lock = Lock()
@@ -136,10 +135,10 @@ class RayTeam(OpenSeats):
                 wait_for_futures([place], 0.25, FIRST_COMPLETED)
             where = f"worker {rank} ({self.nodes[rank]})"
             if not place.done():
-                raise WorkerFailed(f"{where}: expected to be started, got no answer; {self.absent_hint}")
+                raise RunBroken(f"{where}: expected to be started, got no answer; {self.absent_hint}")
             if error := place.exception():
                 hint = "`ray logs` has more; netpart must be installed there, in the Python that started Ray"
-                raise WorkerFailed(f"{where}: expected to be started, got: {actor_end_text(error)}; {hint}")
+                raise RunBroken(f"{where}: expected to be started, got: {actor_end_text(error)}; {hint}")
             version, _, self.logs[rank] = place.result()
             if version != own:
                 raise NetpartError(f"{where}: expected netpart {own}, got {version}; install the same on every node")

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from netpart.graph.graph import Graph, Part
 from netpart.graph.partition import Partition
+from netpart.graph.saved_holdings import list_staged_bytes
 from netpart.plan.price.kernel_workspace import workspace_bytes
 from netpart.program.compile import compile_worker
 from netpart.program.kernel_choice import job_kernel_class
@@ -54,17 +55,21 @@ class ModelledWorker:
 
 
 def model_workers(partition: Partition, slots: int, links: LinkMemory = SHARED_MEMORY) -> Iterator[ModelledWorker]:
-    """All workers of a group, in order; of those of equal shape only the first is compiled."""
+    """All workers of a group, in order; of those of equal shape only the first is compiled.
+
+    The memory includes that from which a checkpoint is written while the worker trains on.
+    """
     kernels = job_kernel_class(partition.job)
     known: dict[Hashable, ModelledWorker] = {}
     count = partition.workers - partition.servers
+    staged = list_staged_bytes(partition, slots)
     for shape in track_items(find_equal_workers(partition, kernels), "worker", count):
         first = known.get(shape.key)
         if first is None:
             program = compile_worker(partition, shape.worker, slots, kernels=kernels)
             memory = program_memory(program, partition.job, links)
             first = known[shape.key] = ModelledWorker(shape, shape, program, memory)
-        yield replace(first, shape=shape)
+        yield replace(first, shape=shape, memory=first.memory + staged[shape.worker])
 
 
 def forecast_memory(partition: Partition, links: LinkMemory = SHARED_MEMORY) -> list[int]:
@@ -76,6 +81,11 @@ def forecast_memory(partition: Partition, links: LinkMemory = SHARED_MEMORY) -> 
     slots = len(build_updater(partition.job.updater).states)
     found = [model.memory for model in model_workers(partition, 0 if partition.servers else slots, links)]
     servers = range(len(found), partition.workers)
-    found += [program_memory(compile_server(partition, number, slots), partition.job, links) for number in servers]
+    staged = list_staged_bytes(partition, slots)
+    programs = ((number, compile_server(partition, number, slots)) for number in servers)
+    found += [program_memory(program, partition.job, links) + staged[number] for number, program in programs]
     cluster = partition.cluster
-    return [found[cluster.number_in_group(rank)] for rank in range(cluster.size)]
+    return [
+        found[number] - (0 if rank in cluster.checkpoint_ranks else staged[number])
+        for rank, number in ((rank, cluster.number_in_group(rank)) for rank in range(cluster.size))
+    ]

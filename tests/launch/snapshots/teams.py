@@ -12,7 +12,7 @@ import numpy as np
 from netpart.checkpoint.safetensors_file import create_checkpoint, join_checkpoint, open_checkpoint
 from netpart.checkpoint.steps import updater_file
 from netpart.graph.partition import Partition
-from netpart.launch.coordinator.checkpoint_book import assign_checkpoint_writes
+from netpart.graph.saved_holdings import assign_checkpoint_writes
 from netpart.launch.coordinator.snapshot_book import SnapshotBook
 from netpart.launch.snapshots.duties import assign_duties
 from netpart.launch.snapshots.reader import SnapshotFile, SnapshotReader, encode_region_map
