@@ -14,10 +14,12 @@ from time import monotonic
 
 import pytest
 
+from netpart.cli.exit_codes import HALTED
 from tests.end2end.ray_runs import FakeCluster, await_true, check_nothing_is_left, finish, losses, processes
 from tests.end2end.running import SOON, mlp
 from tests.end2end.test_join import ENDLESS, Talk, check_the_same
 from tests.house.tree import ROOT
+from tests.launch.elastic.losses import check_equal
 from tests.launch.test_run import CSV
 from tests.thorough import sampled
 
@@ -98,6 +100,25 @@ def test_a_node_dies(tmp_path: Path, step: int, seed: int, cluster: FakeCluster)
     assert re.match(rf"error: worker \d \({where}\): {why}, last heard in train step \d+, \S+", message), message
     assert "(raylet)" not in said
     check_nothing_is_left(run)
+
+
+def test_an_elastic_run_loses_a_node_and_gets_another(cluster: FakeCluster, tmp_path: Path) -> None:
+    """It goes on without the node, takes in the seat that Ray starts again, and trains what one worker trains."""
+    fields = {"checkpoint_freq": 0, "test_freq": 0, "disp_freq": 20, "dtype": "FLOAT64"}
+    conf = mlp(tmp_path, train_steps=ENDLESS, **fields)
+    run = cluster.run(conf, tmp_path / "run", *SPREAD, "--elastic", "1..3")
+    run.until(r"^Train @ step 40 ", LONG)
+    cluster.ask("remove", node=1)
+    run.until(r"^  going on with step \d+ ", LONG)
+    cluster.restore(WORKERS)
+    run.until(r"joined; 3 workers from step \d+", LONG)
+    run.process.send_signal(signal.SIGUSR1)
+    said = end(run, HALTED)
+    assert re.search(r"^worker \d \(node .*\) is gone: ", said, flags=re.MULTILINE)
+    (last,) = re.findall(r"^Ends @ step (\d+)", said, flags=re.MULTILINE)
+    local = [sys.executable, "-m", "netpart", "run", str(conf), "--workers", "1", "--steps", last]
+    subprocess.run([*local, "--workspace", str(tmp_path / "local")], check=True, capture_output=True, cwd=ROOT)
+    check_equal(tmp_path / "run", tmp_path / "local", int(last))
 
 
 def test_a_death_is_known_soon(cluster: FakeCluster, tmp_path: Path) -> None:
