@@ -111,7 +111,7 @@ def _inject(run: FaultyRun, random: Random) -> None:
         if random.random() < 0.002:
             break  # sometimes the first one comes before the first step
         sleep(0.01)
-    for _ in range(random.randint(2, 5)):
+    for _ in range(random.randint(3, 6)):
         before = run.changes()
         sleep(random.uniform(0, 0.8))
         kind = random.choices(list(KINDS), list(KINDS.values()))[0]
@@ -127,7 +127,7 @@ def report(runs: Sequence[tuple[FaultyRun, str]], seconds: float) -> dict[str, A
     """The figures of all runs."""
     wents = [told for run, _ in runs for told in run.told if told["kind"] == "WentOn"]
     kinds = Counter(kind for run, _ in runs for kind, _ in run.faults)
-    regrouped = [told["seconds"] for told in wents if told["lost"]]
+    regrouped = [seconds for run, _ in runs for seconds in _regroup_seconds(run.told)]
     late = [value for run, _ in runs for value in run.late]
     return {
         "runs": len(runs), "faults": sum(kinds.values()), "kinds": dict(kinds), "seconds": round(seconds, 1),
@@ -137,6 +137,23 @@ def report(runs: Sequence[tuple[FaultyRun, str]], seconds: float) -> dict[str, A
         "steps again": sum(told["again"] for told in wents),
         "from detection to go": _percentiles(regrouped), "from kill to go": _percentiles(late),
     }  # fmt: skip
+
+
+def _regroup_seconds(told: Sequence[dict[str, Any]]) -> list[float]:
+    """Seconds from the detection of each loss to when the run went on; without losses before a run had begun."""
+    found, begun, lost = list[float](), set[int](), False
+    for event in told:
+        kind, pid = event["kind"], event["pid"]
+        if kind == "Started":
+            begun.add(pid)
+        elif kind == "Lost":
+            lost = lost or pid in begun
+        elif kind == "WentOn":
+            found += [event["seconds"]] if lost else []
+            lost = False
+        elif kind == "failed":
+            lost = False
+    return found
 
 
 def _percentiles(values: list[float]) -> dict[str, float]:

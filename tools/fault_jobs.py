@@ -59,7 +59,7 @@ JOBS = {
     "lenet": FaultJob("", 200, ("neuralnet.scheme=DATA",)),
     "resnet": FaultJob("resnet/resnet18-small.conf", 120, ("data.store_conf.batchsize=8",)),
     "gpt": FaultJob("gpt/gpt2-small.conf", 200, ("data.store_conf.batchsize=8", *SGD)),
-    "unet": FaultJob("unet/unet3d-small.conf", 60, ("data.store_conf.batchsize=6", *SGD)),
+    "unet": FaultJob("unet/unet3d-small.conf", 40, ("data.store_conf.batchsize=6", *SGD)),
 }
 
 
