@@ -63,6 +63,7 @@ class ElasticCoordinator(Coordinator):
         self.respawn = respawn
         self.team_number = 0
         self.gathering: Gathering | None = None
+        self.starting: Gathering | None = None
         self.tries = 0
         self.has_begun = False
         self.respawned: dict[int, int] = {}
@@ -153,14 +154,14 @@ class ElasticCoordinator(Coordinator):
 
     def hear_failure(self, member: MemberRecord, failed: Any, team: Team) -> None:
         """Take the failure of a worker. One that may be that of another worker, or of a link, makes all regroup."""
-        if failed.kind == "InterruptedThere":
+        if failed.kind == "InterruptedThere" or member.rank == SPARE:
             return self.lose(member.seat, failed.message, team)
         if failed.kind == "MemoryRefused" and self.team_number and not self.gathering and self.tries:
             self.cutter.refuse(len(self.members), failed.message)
             self.troubles.append(f"worker {member.rank}: {failed.message}")
         elif failed.kind not in PASSING:
             self.blame.report_failure(member, failed)
-        elif member.rank != SPARE:
+        else:
             text = failed.message.removeprefix(f"worker {member.rank}: ").removeprefix(f"rank {member.rank}: ")
             self.troubles.append(f"worker {member.rank}, {failed.doing}: {text}")
         return None
@@ -179,7 +180,7 @@ class ElasticCoordinator(Coordinator):
             self.lose(verdict.rank, verdict.text, team)
             self.watch.members = self.watched
         if self.gathering:
-            self.stop_waiting(self.gathering, monotonic() - self.gathering.began, team)
+            self.stop_waiting(self.gathering, monotonic() - self.gathering.asked, team)
 
     def stop_waiting(self, gathering: Gathering, waited: float, team: Team) -> None:
         """Give up workers that do not leave the old team; go on without those that have not introduced themselves."""
@@ -196,6 +197,7 @@ class ElasticCoordinator(Coordinator):
         if self.talk.kept is not None:
             self.talk.kept = self.talk.kept.without(seat)
         where = team.where(seat)
+        self.stop(member)  # in case it hears that: it is not killed on another host
         team.retire(seat)
         self.follow_processes(team)
         self.seats.free(seat)
@@ -221,10 +223,10 @@ class ElasticCoordinator(Coordinator):
         if self.gathering:
             return
         self.team_number += 1
-        now = monotonic()
         members = [m for m in self.members if self.present.get(m.seat) is m]
         reached = max((m.beat.step for m in self.members), default=0)
-        self.gathering = Gathering(self.team_number, now, reached, {m.seat for m in members})
+        self.gathering = self.starting or Gathering(monotonic(), reached)
+        self.gathering.await_team(self.team_number, {m.seat for m in members})
         for m in members:
             if m.identity:
                 self.send(m, ControlProto(regroup=RegroupProto(team=self.team_number)))
@@ -247,7 +249,7 @@ class ElasticCoordinator(Coordinator):
         comes = any(not m.identity for m in self.watched) or bool(team.free_seats())
         least = plural_text(self.cutter.least, "worker")
         why = f"; {self.cutter.refusal}" if self.cutter.refusal else ""
-        if not comes or monotonic() > self.gathering.began + team.start_seconds:
+        if not comes or monotonic() > self.gathering.asked + team.start_seconds:
             lost = "\n".join(self.gathering.lost)
             raise RunBroken(f"{ready} of at least {least} left{why}; continue with --resume\n{lost}")
         if not self.gathering.waits:
@@ -258,7 +260,7 @@ class ElasticCoordinator(Coordinator):
         """Hand out the new cut, to the workers of the last team first."""
         gathering = self.gathering
         assert gathering is not None
-        self.gathering = None
+        self.gathering, self.starting = None, gathering
         self.tries += 1
         if self.tries > TRIES:
             raise RunBroken(f"{TRIES} teams have ended before a snapshot\n" + "\n".join(gathering.lost))
@@ -288,7 +290,8 @@ class ElasticCoordinator(Coordinator):
         if gathering.lost:
             step = point.options.first_step
             seconds = self.predict_step(earlier.partition, cut)
-            self.listener(Recut(step, cut.workers, len(self.present), point.source, cut_text(cut), seconds))
+            left = sum(bool(m.identity) for m in self.watched)
+            self.listener(Recut(step, cut.workers, left, point.source, cut_text(cut), seconds))
         for m in self.members:
             self.seats.enter_team(m.seat, gathering.team)
             self.talk.welcome(m)
@@ -311,8 +314,14 @@ class ElasticCoordinator(Coordinator):
         self.has_begun = True
         self.talk.tell_run_start()
 
+    def dismiss(self, team: Team, seconds: float) -> None:
+        for m in [m for m in self.watched if m.rank == SPARE and not m.identity]:
+            team.retire(m.seat)  # the run need not wait for a process that only starts
+        super().dismiss(team, seconds)
+
     def note_begin(self, point: RestartPoint, gathering: Gathering) -> None:
         """Report that the run goes on."""
+        self.starting = None
         if not self.has_begun:
             self.note_first_begin()
         step = point.options.first_step
