@@ -144,7 +144,7 @@ class FaultyRun:
         return _send(pid, signal.SIGSTOP)
 
     def _do_cut(self, alive: list[int]) -> bool:
-        return self.launcher == "join" and _cut_link(self.random.choice(alive), self.random)
+        return self.launcher == "join" and cut_link(self.random.choice(alive), self.random)
 
     def _do_join(self, alive: list[int]) -> bool:
         self.join()
@@ -193,6 +193,9 @@ class FaultyRun:
             process.wait()
 
 
+_ANY = Random(1)
+
+
 def _send(pid: int, number: int) -> bool:
     """Send a signal; False if the process has ended."""
     try:
@@ -214,7 +217,7 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _cut_link(pid: int, random: Random) -> bool:
+def cut_link(pid: int, random: Random = _ANY) -> bool:
     """Shut down one TCP connection of a process, as a firewall that forgets it would."""
     with suppress(OSError):
         numbers = [int(n) for n in os.listdir(f"/proc/{pid}/fd") if _is_socket(pid, n)]

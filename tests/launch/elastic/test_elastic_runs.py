@@ -48,6 +48,7 @@ def test_a_killed_worker_costs_a_few_steps(plain: tuple[Path, list[Measured]], t
     assert [line["change"] for line in lines if "change" in line] == ["lost"]
 
 
+@pytest.mark.thorough
 def test_one_worker_may_be_left(plain: tuple[Path, list[Measured]], tmp_path: Path) -> None:
     _, losses = run_with_losses(elastic_job(), 3, tmp_path, {21: killing(0), 42: killing(1)})
     check_equal(tmp_path, plain[0])
@@ -64,6 +65,7 @@ def test_before_the_first_snapshot_the_run_starts_again(plain: tuple[Path, list[
     assert set(sources(losses)) <= {START, MEMORY}
 
 
+@pytest.mark.thorough
 def test_without_both_copies_a_checkpoint_serves(plain: tuple[Path, list[Measured]], tmp_path: Path) -> None:
     job = elastic_job("checkpoint_freq=20", "checkpoint_keep=1")
     _, losses = run_with_losses(job, 4, tmp_path, {35: killing(0, 1, 2)})
@@ -72,12 +74,14 @@ def test_without_both_copies_a_checkpoint_serves(plain: tuple[Path, list[Measure
     assert losses.of(WentOn)[-1].step == 20
 
 
+@pytest.mark.thorough
 def test_a_stopped_worker_is_done_without(plain: tuple[Path, list[Measured]], tmp_path: Path) -> None:
     _, losses = run_with_losses(elastic_job(), 3, tmp_path, {28: killing(2, by=signal.SIGSTOP)})
     check_equal(tmp_path, plain[0])
     assert "stopped" in losses.of(Lost)[0].reason
 
 
+@pytest.mark.thorough
 def test_a_lost_worker_is_started_again_if_that_is_asked_for(
     plain: tuple[Path, list[Measured]], tmp_path: Path
 ) -> None:
@@ -89,6 +93,7 @@ def test_a_lost_worker_is_started_again_if_that_is_asked_for(
     check_equal(tmp_path, tmp_path / "plain", 400)
 
 
+@pytest.mark.thorough
 def test_a_sharded_and_averaged_state_goes_with_the_run(tmp_path: Path) -> None:
     """Adam, averages of parameters, running statistics: all that a checkpoint has."""
     changes = ("updater.type=kAdam", "updater.ema_decay=0.9", "neuralnet.scheme=DATA", "train_steps=40")
