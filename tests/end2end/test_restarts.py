@@ -139,7 +139,7 @@ def test_an_error_of_the_job_is_not_repeated(tmp_path: Path) -> None:
     with RestartedRun(conf, tmp_path / "run", "--workers", "2", "--restarts", "5", *change) as run:
         said = run.finish(1)
     assert "it diverged" in said
-    assert "note: --restarts does not repeat this" in said
+    assert "\n--restarts does not repeat this" in said
     assert "Restart" not in said
 
 
