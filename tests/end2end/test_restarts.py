@@ -13,7 +13,8 @@ from netpart.launch.report.events import Event, Restarted
 from netpart.launch.restarts import RestartChoice
 from netpart.launch.run import run_job
 from netpart.proto.reader import read_job
-from tests.end2end.restarted import LONG, RestartedRun, children, end_of, free_port, send_signal
+from tests.end2end.ray_runs import await_true
+from tests.end2end.restarted import LONG, RestartedRun, children, end_of, free_port, is_alive, send_signal
 from tests.end2end.running import mlp
 from tests.end2end.test_runs import compare, saved
 from tests.house.tree import ROOT
@@ -150,7 +151,7 @@ def test_the_end_of_the_supervisor_is_that_of_all(tmp_path: Path) -> None:
         known = [run.coordinator(), *run.workers()]
         send_signal(run.run.process.pid, signal.SIGKILL)
         run.run.process.wait(LONG)
-        run.check_nothing_is_left(known)
+        await_true(lambda: not [pid for pid in known if is_alive(pid)], "processes are left")
 
 
 def test_signals_reach_the_coordinator(tmp_path: Path) -> None:

@@ -126,10 +126,9 @@ class ScribeLink:
 class ControlClient:
     """One worker's connection to the coordinator at ``address``. Only the worker's thread calls its methods.
 
-    ``ticket`` proves that this is worker ``rank``. Over tcp the heartbeat thread calls ``lost`` when the link is lost,
-    with True if the coordinator comes back. No message that the worker could wait for arrives after that. ``heed_halt``
-    is called with each message that the run is to end at a step. ``rejoins``: the run starts again, without this
-    process's state.
+    ``ticket`` proves that this is worker ``rank``. Over tcp the heartbeat thread calls ``lost`` when the link is lost.
+    No message that the worker could wait for arrives after that. ``heed_halt`` is called with each message that the run
+    is to end at a step. ``rejoins``: the run starts again, without this process's state.
     """
 
     def __init__(
@@ -138,7 +137,7 @@ class ControlClient:
         address: str,
         rank: int,
         ticket: RunToken,
-        lost: Callable[[bool], None] | None = None,
+        lost: Callable[[], None] | None = None,
     ) -> None:
         self.context = context
         self.address = address
@@ -148,7 +147,6 @@ class ControlClient:
         self.status = WorkerStatus()
         self.heed_halt: Callable[[HaltProto], None] = lambda halt: None
         self.rejoins = False
-        self.returns = False
         self._socket, self._link = self._connect(VOICE)
         self._scribe: ScribeLink | None = None
         self._verdicts: deque[ControlProto] = deque()
@@ -163,9 +161,7 @@ class ControlClient:
         message.hello.token = self.ticket.secret
         self.send(message)
         self._beats.start()
-        answer = self.receive("welcome")
-        self.returns = answer.welcome.returns
-        return answer
+        return self.receive("welcome")
 
     def send(self, message: ControlProto) -> None:
         """Send ``message`` without blocking."""
@@ -255,7 +251,7 @@ class ControlClient:
                 break
             lost = [link for link in links if link.look(monotonic())]
             if lost and self.lost:
-                self.lost(self.returns)
+                self.lost()
         if link:
             link.close()
         socket.close(linger=0)

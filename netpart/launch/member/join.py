@@ -104,11 +104,15 @@ def _play_joined_worker(
     """Serve as worker ``rank``. Return True if the run completed."""
     from netpart.transport.zeromq import ZeroMQTransport
 
+    returns = False
+
     def made(welcome: WelcomeProto) -> Transport:
+        nonlocal returns
+        returns = welcome.returns
         check_process_limits(welcome.workers)
         return ZeroMQTransport(rank, welcome.run_id, secret=read_secret(welcome))
 
-    def lost(returns: bool) -> NoReturn:
+    def lost() -> NoReturn:
         text = f"worker {rank}: lost its coordinator at {invitation.address}: that ended, or the link to it is broken"
         if returns:
             ask_again(f"{text}; it may come back")

@@ -36,11 +36,11 @@ class RemoteHost:
     """Settings of a worker on another host than the coordinator's.
 
     ``folder`` is where relative data paths start there (None: the coordinator's path). ``lost`` is called when the
-    coordinator is lost; with True if it comes back. ``rejoin`` is called, once all is closed, if the run starts again.
+    coordinator is lost. ``rejoin`` is called, once all is closed, if the run starts again.
     """
 
     folder: Path | None
-    lost: Callable[[bool], None]
+    lost: Callable[[], None]
     rejoin: Callable[[], None] = lambda: None
 
 
