@@ -16,6 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from benchmarks.load import add_loaded_option, begin_watch
 from benchmarks.nets import NETS, Net, job, smaller
@@ -60,7 +61,7 @@ def parse_options() -> argparse.Namespace:
     return args
 
 
-def measure_net(net: Net, args: argparse.Namespace) -> dict[str, object]:
+def measure_net(net: Net, args: argparse.Namespace) -> dict[str, Any]:
     """The figures of one net, in seconds; ``nbytes`` are those of a checkpoint."""
     trial, _ = time_windows(net, 1, args.workers)
     pairs = round(args.seconds / (2 * median(trial)))
@@ -68,7 +69,7 @@ def measure_net(net: Net, args: argparse.Namespace) -> dict[str, object]:
     counted = windows[SETTLED:]
     with_one, without = median(counted[::2]), median(counted[1::2])
     cost = with_one - without
-    row: dict[str, object] = {
+    row = {
         "net": net.name, "batch": net.batch, "workers": args.workers, "step": without / WINDOW, "checkpoint": nbytes,
         "windows": len(counted), "cost": cost, "share": cost / without,
     }  # fmt: skip

@@ -16,7 +16,7 @@ from netpart.proto.reader import read_job
 from tests.end2end.ray_runs import await_true
 from tests.end2end.restarted import LONG, RestartedRun, children, end_of, free_port, is_alive, send_signal
 from tests.end2end.running import mlp
-from tests.end2end.test_runs import compare, saved
+from tests.end2end.test_runs import Tensors, compare, saved
 from tests.house.tree import ROOT
 from tests.thorough import sampled
 
@@ -51,7 +51,7 @@ def check_ends_alike(run: RestartedRun, conf: Path, folder: Path, *changes: str,
     assert steps_listed == list(range(1, steps + 1))
 
 
-def updater(workspace: Path, step: int) -> dict[str, object]:
+def updater(workspace: Path, step: int) -> Tensors:
     from safetensors.numpy import load_file
 
     path = workspace / "checkpoint" / f"step{step:08d}.updater"

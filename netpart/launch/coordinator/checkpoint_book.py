@@ -108,6 +108,11 @@ class CheckpointBook:
             confirm()
         return path
 
+    @property
+    def is_awaited(self) -> bool:
+        """True while a checkpoint is open that not all workers have written."""
+        return any(len(self.done[path]) < len(self.partition.cluster.checkpoint_ranks) for path in self.files)
+
     def place(self, step: int) -> None:
         """Put the files of ``step`` in place; the file with the parameters comes last.
 

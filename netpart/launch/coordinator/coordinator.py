@@ -164,9 +164,9 @@ class Coordinator:
         Whatever happens meanwhile is a consequence; the run ends as it would have.
         """
         end = monotonic() + self.options.deadline
-        with suppress(NetpartError):
-            while self.talk.saving.files and not team.dead() and monotonic() < end:
-                self.socket.poll(LOOK_MS)
+        while self.talk.saving.is_awaited and not team.dead() and monotonic() < end:
+            self.socket.poll(LOOK_MS)
+            with suppress(NetpartError):
                 self.read_all(team)
 
     @property
