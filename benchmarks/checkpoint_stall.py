@@ -4,8 +4,8 @@
     python -m benchmarks.checkpoint_stall --nets lenet,gpt
     python -m benchmarks.checkpoint_stall --quick                a tiny net; writes nothing without -o
 
-A window lasts about a second, and at most 50 steps; every second one begins with a checkpoint. Its cost is the time beyond
-that of the two windows around it, in the middle of all such differences, as a share of the time of 50 steps.
+A window lasts about a second, and at most 50 steps; every second one begins with a checkpoint. Its cost is the time
+beyond that of the two windows around it, the median of all such differences, as a share of the time of 50 steps.
 """
 
 from __future__ import annotations
