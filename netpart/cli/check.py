@@ -32,7 +32,7 @@ the sum of its layers. It is that of one host: sealed links to others take more,
 def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the verb and its options."""
     from netpart.cli.common import add_job_options
-    from netpart.cli.elastic_options import add_elastic_options
+    from netpart.cli.launch_options import add_elastic_options
 
     parser: argparse.ArgumentParser = subparsers.add_parser("check", help=HELP, description=HELP)
     add_job_options(parser)
@@ -48,7 +48,7 @@ def run_verb(args: argparse.Namespace) -> int:
     steps.
     """
     from netpart.cli.common import load_job
-    from netpart.cli.elastic_options import set_elastic
+    from netpart.cli.launch_options import set_elastic
     from netpart.cli.progress_line import show_progress
     from netpart.cli.table import print_epoch_table
     from netpart.graph.partition import pause_gc
@@ -94,7 +94,7 @@ def _find_failures(job: Job, cut: Partition) -> tuple[list[JobError], list[JobEr
     from netpart.errors import FaultList, MissingData, combine_faults
     from netpart.graph.ready import find_run_faults
     from netpart.launch.report.workspace import job_workspace
-    from netpart.launch.run import find_start_checkpoint
+    from netpart.launch.run_options import find_start_checkpoint
     from netpart.worker.initial_values import restored_names
 
     known = FaultList()

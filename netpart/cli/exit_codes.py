@@ -3,7 +3,8 @@
 0         success
 1         failure of a run, of what it reads, or of who does not answer; or the answer "no" of verify and diff
 2         a job or command line that this host cannot run as it is written
-75        a run that was asked to save a checkpoint and end (SIGUSR1): run it again with --resume
+75        a run to be run again with --resume: it was asked to save a checkpoint and end (SIGUSR1), or, within Slurm and
+          with --restarts, it failed through no fault of its own
 128 + N   ended by signal N: 130 after Ctrl-C, 143 after SIGTERM
 """
 

@@ -23,8 +23,7 @@ HELP = "train a job on its workers; test, validate and save checkpoints at the s
 def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the verb and its options."""
     from netpart.cli.common import add_job_options, parse_count
-    from netpart.cli.elastic_options import add_elastic_options, add_respawn_option
-    from netpart.cli.launch_options import add_launch_options
+    from netpart.cli.launch_options import add_elastic_options, add_launch_options, add_respawn_option
 
     parser: argparse.ArgumentParser = subparsers.add_parser("run", help=HELP, description=HELP)
     add_job_options(parser)
@@ -124,8 +123,7 @@ def prepare_summary_file(path: Path) -> None:
 
 def _apply_run_options(job: Job, args: argparse.Namespace) -> None:
     """Set the fields of ``job`` that the options of the run replace."""
-    from netpart.cli.elastic_options import set_elastic
-    from netpart.cli.launch_options import apply_launch_options
+    from netpart.cli.launch_options import apply_launch_options, set_elastic
 
     apply_launch_options(job, args)
     set_elastic(job.proto, args)

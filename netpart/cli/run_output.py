@@ -107,7 +107,7 @@ def event_line(event: Event) -> str:
     if isinstance(event, Saved):
         return f"Saved {event.path}"
     if isinstance(event, (Lost, Recut, WentOn)):
-        return change_line(event)
+        return _change_line(event)
     if isinstance(event, Invited):
         needs = f" (with {event.needs})" if event.needs else ""
         return f"waiting for {_ranks_text(event.missing)}; on another host, for each{needs}: {event.command}"
@@ -133,7 +133,7 @@ def event_line(event: Event) -> str:
     )
 
 
-def change_line(event: Lost | Recut | WentOn) -> str:
+def _change_line(event: Lost | Recut | WentOn) -> str:
     """The line that reports a change of an elastic run's workers."""
     from netpart.launch.report.events import Lost, Recut
     from netpart.units import plural_text
@@ -255,7 +255,7 @@ def summary_text(summary: Summary) -> str:
         "moved": f"{bytes_text(summary.bytes_counted)} between {members}, {agree} ({summary.bytes_predicted:,} bytes)",
         "staleness": staleness_text(summary.staleness) if summary.staleness else "",
         "stopped": summary.stopped,
-        "changes": changes_text(summary.changes),
+        "changes": _changes_text(summary.changes),
         "restarts": "; ".join(f"{again['restart']} at step {again['step']}" for again in summary.restarts),
         "best": _best_text(summary),
         "checkpoint": summary.checkpoint + (": initial values, as no step was trained" if untrained else ""),
@@ -264,7 +264,7 @@ def summary_text(summary: Summary) -> str:
     return "\n".join([*lines, *(confusion_text(name, table) for name, table in summary.tables.items())])
 
 
-def changes_text(changes: list[dict[str, Any]]) -> str:
+def _changes_text(changes: list[dict[str, Any]]) -> str:
     """The changes of an elastic run's workers in one line; "" if there was none."""
     lost = sum(len(change["lost"]) for change in changes)
     joined = sum(len(change["joined"]) for change in changes)

@@ -16,7 +16,8 @@ from netpart.launch.control.worker_devices import requested_places
 from netpart.launch.coordinator.conversation import RunOptions, TakeValues
 from netpart.launch.report.events import Listener, Summary
 from netpart.launch.report.workspace import choose_workspace
-from netpart.launch.run import REPORT_EVERY, LaunchChoice, check_averages, play_partition
+from netpart.launch.run import LaunchChoice, play_partition
+from netpart.launch.run_options import REPORT_EVERY, check_averages
 from netpart.plan.partition import partition_by_scheme
 from netpart.proto.cluster import single_group_job
 from netpart.proto.job_pb2 import JobProto

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import zmq
 
-from netpart.checkpoint.safetensors_file import open_checkpoint
-from netpart.checkpoint.steps import latest_checkpoint, list_checkpoints, parse_step, remove_partial_files, updater_file
+from netpart.checkpoint.steps import list_checkpoints, parse_step, remove_partial_files
 from netpart.choices import AUTO, JOIN, LOCAL, LOCAL_LAUNCHERS, MPI, RAY
-from netpart.errors import ConfigError, DataError
+from netpart.errors import ConfigError
 from netpart.families import LAUNCHERS, LISTENERS
 from netpart.graph.partition import Partition
 from netpart.graph.ready import check_training_run
@@ -30,7 +29,7 @@ from netpart.launch.control.seal_choice import choose_seal
 from netpart.launch.control.secure_link import coordinator_keys
 from netpart.launch.control.signals import interrupt_on_signals
 from netpart.launch.control.transport_choice import choose_transport
-from netpart.launch.control.worker_devices import assign_devices, requested_places, resolve_devices
+from netpart.launch.control.worker_devices import assign_devices, resolve_devices
 from netpart.launch.coordinator.conversation import RunOptions
 from netpart.launch.coordinator.coordinator import Coordinator
 from netpart.launch.coordinator.elastic_coordinator import ElasticCoordinator
@@ -41,24 +40,19 @@ from netpart.launch.report.events import Ended, Event, Listener, Noticed, Restar
 from netpart.launch.report.queued_listener import QueuedListener
 from netpart.launch.report.run_description import RunDescription
 from netpart.launch.report.run_record import RunRecord
-from netpart.launch.report.workspace import choose_workspace
 from netpart.launch.restarts import NO_RESTARTS, RestartBook, RestartChoice, check_restarts, next_meeting
+from netpart.launch.run_options import make_run_options
 from netpart.launch.teams.meeting import Meeting
 from netpart.launch.teams.team import Team, TeamPlan
 from netpart.plan.partition import partition_by_scheme
 from netpart.program.kernel_choice import record_kernel_choice
 from netpart.progress import report_progress
 from netpart.proto.cluster import cluster_of, has_groups_or_servers
-from netpart.proto.limits import EXTENT
-from netpart.updaters import AVERAGE
-from netpart.worker.initial_values import check_start, named_checkpoint, open_named_checkpoint, restored_names
+from netpart.worker.initial_values import check_start, restored_names
 
 if TYPE_CHECKING:
     from netpart.proto.job_pb2 import JobProto
     from netpart.proto.reader import Job
-
-REPORT_EVERY = 20
-"""Default number of steps between two reports, for a job that does not set ``disp_freq``."""
 
 
 def run_job(
@@ -350,73 +344,7 @@ def _team_plan(
     )  # fmt: skip
 
 
-def make_run_options(job: Job, workspace: Path | None) -> RunOptions:
-    """Resolve the workspace, the checkpoint to start from, and the first step."""
-    proto = job.proto
-    folder = choose_workspace(job, workspace)
-    restore, first = find_start_checkpoint(proto, folder / "checkpoint")
-    every = proto.disp_freq or REPORT_EVERY
-    resumed = bool(proto.resume and restore is not None and restore == latest_checkpoint(folder / "checkpoint"))
-    # Only a new run starts from averages. A resumed run continues from its own parameters, or it would not be the same
-    # run.
-    averages = proto.updater.ema_start and not resumed
-    if averages:
-        check_averages(restore)
-    return RunOptions(
-        job.folder,
-        folder,
-        proto.seed,
-        ",".join(requested_places(proto)),
-        proto.deadline,
-        every,
-        restore,
-        first,
-        resumed,
-        averages=averages,
-    )
-
-
 def _local_devices(options: RunOptions, partition: Partition, launcher: str) -> list[str]:
     """The device of each rank if all ranks are processes of this host. Empty otherwise: other hosts' GPUs are not known
     here."""
     return resolve_devices(assign_devices(options.device.split(","), partition.cluster)) if launcher == LOCAL else []
-
-
-def check_averages(restore: Path | None) -> None:
-    """Raise ConfigError without a checkpoint to start from, DataError for a checkpoint without averages of
-    parameters."""
-    if restore is None:
-        where = ("updater", "ema_start")
-        raise ConfigError(".".join(where), "a checkpoint to start from", "none", "add checkpoint_path", at=where)
-    with open_checkpoint(updater_file(restore)) as saved:
-        if not any(name.endswith(f".{AVERAGE}") for name in saved.tensors):
-            some = ", ".join(sorted(saved.tensors)[:4])
-            raise DataError(f"{saved.path}: expected averages, got {some}; train with updater.ema_decay to have them")
-
-
-def find_start_checkpoint(proto: JobProto, checkpoints: Path) -> tuple[Path | None, int]:
-    """The checkpoint to read, if any, and the first step to play. Raises DataError for an invalid checkpoint."""
-    newest = latest_checkpoint(checkpoints) if proto.resume else None
-    chosen = newest or named_checkpoint(proto)
-    if chosen is None:
-        return None, proto.step
-    with open_checkpoint(chosen) if newest else open_named_checkpoint(proto, chosen) as saved:
-        recorded = saved.metadata.get("step")
-    return chosen, proto.step if newest is None else _resumed_step(proto, chosen, recorded)
-
-
-def _resumed_step(proto: JobProto, path: Path, recorded: str | None) -> int:
-    """The step of the checkpoint ``path`` from which a run resumes: the one in its file name.
-
-    ``recorded`` is the step in its metadata, if any. Raises DataError if the two differ, ConfigError for a step after
-    the job's last.
-    """
-    step = parse_step(path)
-    end = proto.train_steps or EXTENT
-    if recorded not in (None, str(step)):
-        hint = "remove it, or name it in checkpoint_path instead"
-        raise DataError(f"{path}: expected step {step} in its metadata, as in its name, got {recorded!r:.40}; {hint}")
-    if step > end:
-        hint = "use --steps for more, or `netpart evaluate` to test it"
-        raise ConfigError(str(path), f"a step from 0 to {end}, where the job ends", str(step), hint)
-    return step

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from netpart.graph.partition import Partition
 from netpart.graph.ready import check_ready
 from netpart.launch.report.run_record import RunRecord
-from netpart.launch.run import LaunchChoice, lead_workers, make_run_options, settle_choices
+from netpart.launch.run import LaunchChoice, lead_workers, settle_choices
+from netpart.launch.run_options import make_run_options
 from netpart.measure.data_waits import mark_reads
 from netpart.measure.step_profile import StepProfile, StepProfiler
 from netpart.measure.timeline import Timeline

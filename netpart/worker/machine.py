@@ -34,8 +34,9 @@ ALIGN = 64
 
 
 class Machine:
-    """The arrays of a WorkerProgram. ``clock`` is shared by every Op that depends on the step. ``staged_bytes`` are
-    those of the copies from which checkpoints are written; who allocates them adds them here.
+    """The arrays of a WorkerProgram. ``clock`` is shared by every Op that depends on the step.
+
+    ``staged_bytes`` are those of the copies from which checkpoints are written; who allocates them adds them here.
 
     ``transport`` provides the memory that peers may read and write. Raises MemoryRefused, before allocating anything,
     if the worker may not have the memory that it needs.

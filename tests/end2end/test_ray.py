@@ -15,9 +15,12 @@ from time import monotonic
 import pytest
 
 from netpart.cli.exit_codes import HALTED
+from netpart.launch.run import run_job
+from netpart.proto.reader import read_job
 from tests.end2end.ray_runs import FakeCluster, await_true, check_nothing_is_left, finish, losses, processes
 from tests.end2end.running import SOON, mlp
 from tests.end2end.test_join import ENDLESS, Talk, check_the_same
+from tests.end2end.test_runs import compare, saved
 from tests.house.tree import ROOT
 from tests.launch.elastic.losses import check_equal
 from tests.launch.test_run import CSV
@@ -104,8 +107,7 @@ def test_a_node_dies(tmp_path: Path, step: int, seed: int, cluster: FakeCluster)
 
 def test_an_elastic_run_loses_a_node_and_gets_another(cluster: FakeCluster, tmp_path: Path) -> None:
     """It goes on without the node, takes in the seat that Ray starts again, and trains what one worker trains."""
-    fields = {"checkpoint_freq": 0, "test_freq": 0, "disp_freq": 20, "dtype": "FLOAT64"}
-    conf = mlp(tmp_path, train_steps=ENDLESS, **fields)
+    conf = mlp(tmp_path, train_steps=ENDLESS, checkpoint_freq=0, test_freq=0, disp_freq=20, dtype="FLOAT64")
     run = cluster.run(conf, tmp_path / "run", *SPREAD, "--elastic", "1..3")
     run.until(r"^Train @ step 40 ", LONG)
     cluster.ask("remove", node=1)
@@ -261,3 +263,22 @@ def test_a_cluster_with_tokens(tmp_path: Path) -> None:
         run = cluster.run(mlp(tmp_path), tmp_path / "other", "--workers", "2")
         finish(run, 1)
         assert run.lines[-1].startswith("error: --launcher ray: expected a Ray cluster, got: ")
+
+
+@pytest.mark.parametrize("wait", sampled([False, True], 2))
+def test_a_run_starts_again_without_a_node(cluster: FakeCluster, tmp_path: Path, wait: bool) -> None:
+    """With fewer workers, or with as many once the node is there again; the parameters are those of a local run."""
+    conf = mlp(tmp_path, train_steps=1500, dtype="FLOAT64", checkpoint_freq=200, test_freq=0, disp_freq=20)
+    options = ("--restarts", "1", *(("--wait", "60") if wait else ()))
+    run = cluster.run(conf, tmp_path / "run", *SPREAD, *options)
+    run.until(r"^Train @ step 500 ", LONG)
+    cluster.ask("remove", node=1)
+    run.until(r"worker \d .*(died|stopped)", LONG)
+    if wait:
+        cluster.restore(WORKERS)
+    said = finish(run, 0)
+    left = WORKERS if wait else WORKERS - 1
+    assert re.search(rf"^Restart 1 of 1 @ step \d+  cut for {left} workers; goes on from ", said, flags=re.MULTILINE)
+    run_job(read_job(conf), WORKERS, workspace=tmp_path / "local")
+    compare(saved(tmp_path / "run", 1500), saved(tmp_path / "local", 1500), 1e-10)
+    await_true(lambda: not processes("--rank "), "workers are left")

@@ -20,7 +20,8 @@ from netpart.launch.coordinator import coordinator as coordinator_module
 from netpart.launch.coordinator import watchdog as watch
 from netpart.launch.coordinator.coordinator import Coordinator
 from netpart.launch.member.control_client import ControlClient
-from netpart.launch.run import make_run_options, run_job
+from netpart.launch.run import run_job
+from netpart.launch.run_options import make_run_options
 from netpart.launch.teams.team import Team
 from netpart.plan.partition import partition_by_scheme
 from netpart.proto.control_pb2 import ControlProto

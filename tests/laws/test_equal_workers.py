@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 
 from netpart.graph.partition import Partition, partition_job
+from netpart.graph.saved_holdings import list_staged_bytes
 from netpart.plan.partition import partition_by_scheme
 from netpart.plan.price.worker_memory import model_workers, program_memory
 from netpart.program.compile import compile_worker
@@ -53,9 +54,10 @@ def check_models(cut: Partition) -> None:
     slots = len(build_updater(cut.job.updater).states)
     kernels = job_kernel_class(cut.job)
     spoken: dict[int, Phases] = {}
+    copies = list_staged_bytes(cut, slots)
     for each in model_workers(cut, slots):
         own = compile_worker(cut, each.shape.worker, slots, kernels=kernels)
-        assert program_memory(own, cut.job) == each.memory
+        assert program_memory(own, cut.job) + copies[each.shape.worker] == each.memory
         said = spoken.setdefault(each.model.worker, list_communications(each.program, shared=True))
         translated = translate_communications(said, each.model, each.shape)
         assert without_names(translated) == without_names(list_communications(own, shared=True))

@@ -50,3 +50,36 @@ def test_a_job_that_ends_at_the_signal_goes_back_to_the_queue_only_if_it_was_hal
         said, _ = job.communicate(timeout=60)
     assert job.returncode == ends
     assert said == ("asked to requeue job 4217\n" if code in (75, 143) else "")
+
+
+@pytest.mark.parametrize(
+    ("code", "made", "options", "requeued"),
+    [
+        (75, "0", ("--restarts", "2"), True),  # netpart: it may succeed
+        (137, "1", ("--restarts=2",), True),  # a task was killed, task 0 perhaps
+        (75, "2", ("--restarts", "2"), False),  # all are used
+        (1, "0", ("--restarts", "2"), False),  # an error of the job
+        (2, "0", ("--restarts", "2"), False),
+        (0, "0", ("--restarts", "2"), False),
+        (137, "0", (), False),
+        (75, "0", ("--workspace", "2"), False),
+    ],
+)
+def test_a_run_that_fails_goes_back_to_the_queue_with_restarts(
+    tmp_path: Path, code: int, made: str, options: tuple[str, ...], requeued: bool
+) -> None:
+    files = {"scontrol": '#!/bin/sh\necho "asked to $1 job $2"\n', "tasks": f'#!/bin/sh\necho "$@"\nexit {code}\n'}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    batch = {
+        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "SLURM_JOB_ID": "4217", "NETPART_STARTER": "tasks",
+        "SLURM_RESTART_COUNT": made,
+    }  # fmt: skip
+    job = subprocess.run(
+        [str(SCRIPT), "job.conf", *options], env=os.environ | batch, stdout=subprocess.PIPE, text=True, timeout=60
+    )
+    first, *rest = job.stdout.splitlines()
+    assert ("--resume" in first) == (made != "0")
+    assert rest == (["asked to requeue job 4217"] if requeued else [])
+    assert job.returncode == (0 if requeued else code)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import select
 from collections.abc import Callable
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from netpart.errors import (
     DataError,
@@ -19,7 +19,6 @@ from netpart.errors import (
 )
 from netpart.launch.coordinator.watchdog import MemberRecord, describe_moment
 from netpart.launch.teams.exit_status import was_killed
-from netpart.launch.teams.team import Team
 from netpart.proto.cluster import Cluster
 
 LAST_WORDS_SECONDS = 0.1
@@ -37,6 +36,18 @@ PLAIN = ("WorkerFailed", "ConfigError", "NetpartError", *BROKEN, *REPORTED_ERROR
 Failure = TypeVar("Failure", bound=WorkerFailed)
 
 
+class WorkerView(Protocol):
+    """What is known of the processes of workers, by rank; ``Team`` has it."""
+
+    def descriptors(self) -> list[int]: ...
+
+    def dead(self) -> dict[int, str]: ...
+
+    def where(self, rank: int) -> str: ...
+
+    def log_tail(self, rank: int, lines: int = 12) -> str: ...
+
+
 class Blame:
     """Search for the member of ``members`` that caused a failure; ``team`` knows their processes and logs.
     ``locate`` finds the field of the job that names the data read by an action of a phase.
@@ -45,7 +56,7 @@ class Blame:
     """
 
     def __init__(
-        self, members: list[MemberRecord], cluster: Cluster, team: Team,
+        self, members: list[MemberRecord], cluster: Cluster, team: WorkerView,
         locate: Callable[[str, str], FieldPath | None] = lambda phase, doing: None,
     ) -> None:  # fmt: skip
         self.locate = locate

@@ -40,6 +40,7 @@ class CheckpointBook:
         self.dtype = f"F{8 * float_size(partition.job)}"
         self.files: dict[Path, list[CheckpointWriter]] = {}
         self.done: dict[Path, set[int]] = {}
+        self.asked: dict[Path, list[Callable[[], None]]] = {}
         self.latest: Path | None = None
         self.kept = list(earlier)
         self.restored = restored
@@ -82,13 +83,17 @@ class CheckpointBook:
         if self.paths(step, best)[0] not in self.files:
             raise LookupError(f"step {step}, of which no checkpoint is being written")
 
-    def written(self, step: int, rank: int, best: bool = False) -> Path | None:
+    def written(
+        self, step: int, rank: int, best: bool = False, confirm: Callable[[], None] = lambda: None
+    ) -> Path | None:  # fmt: skip
         """Note that a worker has written its share. Once all have, put the files in place and return the path.
 
-        Raises TrainingDiverged, and puts nothing in place, if a value is not finite.
+        Then ``confirm`` of each worker is called: before, none begins to write another checkpoint, so the files of two
+        never mix. Raises TrainingDiverged, and puts nothing in place, if a value is not finite.
         """
         path = self.paths(step, best)[0]
         self.done[path].add(rank)
+        self.asked.setdefault(path, []).append(confirm)
         if len(self.done[path]) < len(self.partition.cluster.checkpoint_ranks):
             return None
         _refuse_diverged_tensors(step, [name for file in self.files[path] for name in file.seal()])
@@ -99,7 +104,14 @@ class CheckpointBook:
             else:
                 self.place(step)
                 self.forget()
+        for confirm in self.asked.pop(path):
+            confirm()
         return path
+
+    @property
+    def is_awaited(self) -> bool:
+        """True while a checkpoint is open that not all workers have written."""
+        return any(len(self.done[path]) < len(self.partition.cluster.checkpoint_ranks) for path in self.files)
 
     def place(self, step: int) -> None:
         """Put the files of ``step`` in place; the file with the parameters comes last.
@@ -160,7 +172,7 @@ class CheckpointBook:
     def recut(self, partition: Partition) -> None:
         """Go on for the workers of ``partition``, another cut of the job: files that are half written are removed."""
         self.abandon()
-        self.done = {}
+        self.done, self.asked = {}, {}
         self.partition = partition
 
     def partial(self) -> Iterator[Path]:

@@ -79,14 +79,14 @@ class RunOptions:
 class Conversation:
     """Exchange of messages with ``members`` through ``send``; ``listener`` receives every event.
 
-    ``answer`` sends to the socket from which the latest message of the member came: its checkpoints are written through
-    one of their own. ``moved`` is when any member last made progress. ``team`` is the number of the team: 0 but for an
-    elastic run that was cut anew.
+    ``answer`` sends to the socket of the given name: a worker writes its checkpoints through one of their own.
+    ``moved`` is when any member last made progress. ``team`` is the number of the team: 0 but for an elastic run that
+    was cut anew.
     """
 
     def __init__(
         self, partition: Partition, options: RunOptions, members: list[MemberRecord], listener: Hearer,
-        send: Callable[[MemberRecord, ControlProto], None], answer: Callable[[MemberRecord, ControlProto], None],
+        send: Callable[[MemberRecord, ControlProto], None], answer: Callable[[bytes, ControlProto], None],
         team: int = 0,
     ) -> None:  # fmt: skip
         self.partition = partition
@@ -273,15 +273,19 @@ class Conversation:
         answer.checkpoint_open.step = due.step
         answer.checkpoint_open.path = str(path.absolute())
         answer.checkpoint_open.updater_path = str(updater_path.absolute()) if updater_path else ""
-        self.answer(member, answer)
+        self.answer(member.asker, answer)
 
     def on_checkpoint_written(self, member: MemberRecord, written: Any) -> None:
         with refuse_garbled("checkpoint_written"):
             self.saving.expect(written.step, written.best)
-        path = self.saving.written(written.step, member.rank, written.best)
+        path = self.saving.written(written.step, member.rank, written.best, self.confirmation(member, written.step))
         if path is not None:
             self.listener(Saved(written.step, path, written.best))
-        self.answer(member, ControlProto(checkpoint_written=CheckpointProto(step=written.step)))
+
+    def confirmation(self, member: MemberRecord, step: int) -> Callable[[], None]:
+        """What tells ``member``, at the socket that it now writes with, that the checkpoint of ``step`` is in place."""
+        asker, message = member.asker, ControlProto(checkpoint_written=CheckpointProto(step=step))
+        return lambda: self.answer(asker, message)
 
     def on_halt(self, member: MemberRecord, halt: Any) -> None:
         if self.verdicts.stopped is not None:
@@ -297,12 +301,12 @@ class Conversation:
         # Outside of the block above: an error of the taker is no fault of the worker.
         if done is not None and self.options.take is not None:
             self.options.take(*done)
-        self.answer(member, ControlProto(region=answer))
+        self.answer(member.asker, ControlProto(region=answer))
 
     def on_region_read(self, member: MemberRecord, region: Any) -> None:
         with refuse_garbled("region_read"):
             answer = self.relay.read(region)
-        self.answer(member, ControlProto(region=answer))
+        self.answer(member.asker, ControlProto(region=answer))
 
     def on_clock(self, member: MemberRecord, clock: Any) -> None:
         self.send(member, ControlProto(clock=ClockProto(seconds=perf_counter())))

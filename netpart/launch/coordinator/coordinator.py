@@ -11,7 +11,7 @@ import errno
 import os
 import signal
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import partial
 from time import monotonic
 from typing import Any
@@ -20,7 +20,15 @@ import zmq
 
 from netpart.checkpoint.steps import parse_step
 from netpart.choices import TRAIN
-from netpart.errors import RunBroken, SignalInterrupt, TrainingDiverged, WorkerFailed, WorkersAbsent, signal_suffix
+from netpart.errors import (
+    NetpartError,
+    RunBroken,
+    SignalInterrupt,
+    TrainingDiverged,
+    WorkerFailed,
+    WorkersAbsent,
+    signal_suffix,
+)
 from netpart.graph.partition import Partition
 from netpart.graph.read_data import locate_read_data
 from netpart.launch.control.address import is_tcp_address, usable_address_error
@@ -151,12 +159,26 @@ class Coordinator:
             # Only after success: workers that have finished get time to end by themselves. After a failure they get
             # what the team allows, which is 0 where they can be killed.
             parting = PARTING_SECONDS
+        except TrainingDiverged:
+            self.complete_checkpoints(team)
+            raise
         except Exception as error:
             self.again = self.options.repeats(error)
             raise
         finally:
             with defer_signals(ending=True):
                 self.dismiss(team, parting)
+
+    def complete_checkpoints(self, team: Team) -> None:
+        """Let the workers finish the checkpoint that they write: it is of a step before the numbers diverged.
+
+        Whatever happens meanwhile is a consequence; the run ends as it would have.
+        """
+        end = monotonic() + self.options.deadline
+        while self.talk.saving.is_awaited and not team.dead() and monotonic() < end:
+            self.socket.poll(LOOK_MS)
+            with suppress(NetpartError):
+                self.read_all(team)
 
     @property
     def can_halt(self) -> bool:
@@ -352,9 +374,9 @@ class Coordinator:
     def send(self, member: MemberRecord, message: ControlProto) -> None:
         self.socket.send_multipart([member.identity, *pack_message(message)])
 
-    def answer(self, member: MemberRecord, message: ControlProto) -> None:
-        """Send to the socket from which the latest message of ``member`` came."""
-        self.socket.send_multipart([member.asker, *pack_message(message)])
+    def answer(self, name: bytes, message: ControlProto) -> None:
+        """Send to the socket ``name`` of a worker."""
+        self.socket.send_multipart([name, *pack_message(message)])
 
 
 def _can_open_files() -> bool:

@@ -35,7 +35,7 @@ class ElasticConversation(Conversation):
 
     def __init__(
         self, partition: Partition, options: RunOptions, members: list[MemberRecord], listener: Hearer,
-        send: Callable[[MemberRecord, ControlProto], None], answer: Callable[[MemberRecord, ControlProto], None],
+        send: Callable[[MemberRecord, ControlProto], None], answer: Callable[[bytes, ControlProto], None],
         team: int = 0, kept: KeptSnapshot | None = None,
     ) -> None:  # fmt: skip
         super().__init__(partition, options, members, listener, send, answer, team)

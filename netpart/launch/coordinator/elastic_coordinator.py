@@ -28,7 +28,7 @@ from netpart.launch.coordinator.conversation import RunOptions
 from netpart.launch.coordinator.coordinator import HELLO_SECONDS, LOOK_MS, Coordinator
 from netpart.launch.coordinator.elastic_conversation import ElasticConversation
 from netpart.launch.coordinator.gathering import Gathering
-from netpart.launch.coordinator.job_cutter import JobCutter, cut_text
+from netpart.launch.coordinator.job_cutter import JobCutter, describe_cut
 from netpart.launch.coordinator.kept_snapshot import KeptSnapshot
 from netpart.launch.coordinator.restart_point import RestartPoint, find_restart_point
 from netpart.launch.coordinator.seat_view import SeatView
@@ -291,7 +291,7 @@ class ElasticCoordinator(Coordinator):
             step = point.options.first_step
             seconds = self.predict_step(earlier.partition, cut)
             left = sum(bool(m.identity) for m in self.watched)
-            self.listener(Recut(step, cut.workers, left, point.source, cut_text(cut), seconds))
+            self.listener(Recut(step, cut.workers, left, point.source, describe_cut(cut), seconds))
         for m in self.members:
             self.seats.enter_team(m.seat, gathering.team)
             self.talk.welcome(m)

@@ -128,6 +128,6 @@ def _is_plan(job: JobProto) -> bool:
     return staged or any(layer.location or layer.cut or layer.shard for layer in net.layer)
 
 
-def cut_text(cut: Partition) -> str:
+def describe_cut(cut: Partition) -> str:
     """How a job is cut, in words."""
     return scheme_name(cut.job).lower().replace("_", " ")

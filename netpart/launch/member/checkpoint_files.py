@@ -28,8 +28,8 @@ NUMBERS = ("float16", "float32", "float64", "int8", "uint8", "int32", "int64")
 
 
 class CheckpointFiles(Protocol):
-    """How to open checkpoints for writing (``join``) and reading (``open``). A writer in another thread than the
-    worker's has a ``link`` of its own."""
+    """How to open checkpoints for writing (``join``) and reading (``open``). A writer in a thread of its own has a
+    ``link`` of its own."""
 
     def join(self, path: Path, link: ControlLink | None = None) -> AbstractContextManager[RegionWriter]: ...
 

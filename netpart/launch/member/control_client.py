@@ -143,9 +143,9 @@ class ControlClient:
 
     ``ticket`` proves that this is the worker of seat ``rank``, which is its rank in the first team of a run; from then
     on ``rank`` is that in the present team, number ``team``. Over tcp the heartbeat thread calls ``lost`` when the link
-    is lost, with True if the coordinator comes back. No message that the worker could wait for arrives after that.
-    ``heed_halt`` is called with each message that the run is to end at a step, ``heed_snapshot`` with each decision
-    about a snapshot. ``rejoins``: the run starts again, without this process's state.
+    is lost. No message that the worker could wait for arrives after that. ``heed_halt`` is called with each message
+    that the run is to end at a step, ``heed_snapshot`` with each decision about a snapshot. ``rejoins``: the run starts
+    again, without this process's state.
     """
 
     def __init__(
@@ -154,7 +154,7 @@ class ControlClient:
         address: str,
         rank: int,
         ticket: RunToken,
-        lost: Callable[[bool], None] | None = None,
+        lost: Callable[[], None] | None = None,
     ) -> None:
         self.context = context
         self.address = address
@@ -166,7 +166,6 @@ class ControlClient:
         self.heed_halt: Callable[[HaltProto], None] = lambda halt: None
         self.heed_snapshot: Callable[[SnapshotProto], None] = lambda decision: None
         self.rejoins = False
-        self.returns = False
         self._socket, self._link = self._connect(VOICE)
         self._scribe: ScribeLink | None = None
         self._verdicts: deque[ControlProto] = deque()
@@ -181,9 +180,7 @@ class ControlClient:
         message.hello.token = self.ticket.secret
         self.send(message)
         self._beats.start()
-        answer = self.receive("welcome")
-        self.returns = answer.welcome.returns
-        return answer
+        return self.receive("welcome")
 
     def wait_for_team(self, team: int) -> ControlProto:
         """Tell that this worker has left its team, and wait for the plan of ``team``.
@@ -301,7 +298,7 @@ class ControlClient:
                 break
             lost = [link for link in links if link.look(monotonic())]
             if lost and self.lost:
-                self.lost(self.returns)
+                self.lost()
         if link:
             link.close()
         socket.close(linger=0)

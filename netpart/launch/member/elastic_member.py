@@ -73,7 +73,7 @@ class ElasticMember:
         secret = RegionSecret(welcome.region_secret, welcome.seal, welcome.seal_everywhere)
         self.store = SnapshotStore()
         self.service = RegionService(self.store, secret)
-        self.address = self.service.bind(region_listen_address(listen))
+        self.address = self.service.bind(_region_listen_address(listen))
 
     def begin_team(self, welcome: WelcomeProto) -> None:
         """Keep what the team of ``welcome`` starts from, and nothing else of earlier teams."""
@@ -103,7 +103,7 @@ class ElasticMember:
         self.service.close()
 
 
-def region_listen_address(listen: str) -> str:
+def _region_listen_address(listen: str) -> str:
     """Where the region service of a worker listens whose tensors arrive at ``listen``: the same host, a free port."""
     if listen == "tcp":
         return "tcp://127.0.0.1:*"

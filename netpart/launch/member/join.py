@@ -104,21 +104,25 @@ def _play_joined_worker(
     """Serve as worker ``rank``. Return True if the run completed."""
     from netpart.transport.zeromq import ZeroMQTransport
 
+    returns = False
+
     def made(welcome: WelcomeProto) -> Transport:
+        nonlocal returns
+        returns = welcome.returns
         check_process_limits(welcome.workers)
         return ZeroMQTransport(welcome.rank, welcome.run_id, secret=read_secret(welcome))
 
-    def lost(returns: bool) -> NoReturn:
+    def lost() -> NoReturn:
         text = f"worker {rank}: lost its coordinator at {invitation.address}: that ended, or the link to it is broken"
         if returns:
-            ask_again(f"{text}; it may come back")
+            _ask_again(f"{text}; it may come back")
         exit_at_once(f"{text}; if it ended, start it again with --resume")
 
-    away = RemoteHost(invitation.folder, lost, lambda: ask_again(f"worker {rank}: the run starts again"))
+    away = RemoteHost(invitation.folder, lost, lambda: _ask_again(f"worker {rank}: the run starts again"))
     return run_member(context, invitation.address, rank, ticket, made, listen, sys.stderr, away)
 
 
-def ask_again(message: str) -> NoReturn:
+def _ask_again(message: str) -> NoReturn:
     """Replace this process, from any thread, by a new one of the same command, which asks for a seat.
 
     So nothing of the failed attempt is left: neither memory, nor threads, nor open sockets.

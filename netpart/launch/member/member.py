@@ -40,11 +40,11 @@ class RemoteHost:
     """Settings of a worker on another host than the coordinator's.
 
     ``folder`` is where relative data paths start there (None: the coordinator's path). ``lost`` is called when the
-    coordinator is lost; with True if it comes back. ``rejoin`` is called, once all is closed, if the run starts again.
+    coordinator is lost. ``rejoin`` is called, once all is closed, if the run starts again.
     """
 
     folder: Path | None
-    lost: Callable[[bool], None]
+    lost: Callable[[], None]
     rejoin: Callable[[], None] = lambda: None
 
 
@@ -63,7 +63,7 @@ def run_member(
     print(f"worker {rank}: process {os.getpid()}", file=log, flush=True)
     try:
         welcome = control.hello().welcome
-        serve = partial(serve_team, connect, control, listen, log, away)
+        serve = partial(_serve_team, connect, control, listen, log, away)
         return _serve_elastic(serve, control, welcome, listen, log) if welcome.region_secret else serve(welcome)
     except StopRequested:
         return False
@@ -87,7 +87,7 @@ def _serve_elastic(
     return serve_teams(elastic, welcome, serve, control, log)
 
 
-def serve_team(
+def _serve_team(
     connect: Connect, control: ControlClient, listen: str, log: TextIO, away: RemoteHost | None, welcome: WelcomeProto,
     elastic: ElasticMember | None = None,
 ) -> bool:  # fmt: skip

@@ -112,7 +112,7 @@ class SnapshotReader:
                 common = intersect(region.box, left)
                 if common is not None:
                     wanted = RegionName(kind, name, common, dtype)
-                    yield WantedBox(wanted, out[(*relative_slices(common, box), ...)], addresses)
+                    yield WantedBox(wanted, _part_of(out, common, box), addresses)
             rest = [each for left in rest for each in remaining_boxes(left, [region.box])]
         if any(map(size, rest)):
             raise SnapshotLost(
@@ -230,6 +230,13 @@ def _batches(boxes: Sequence[WantedBox]) -> Iterator[list[WantedBox]]:
         yield batch
 
 
+def _part_of(array: NDArray[Any], region: Region, box: Region) -> NDArray[Any]:
+    """The part of ``array``, whose elements are those of ``box``, that ``region`` names; a view, also without axes."""
+    place: Any = (*relative_slices(region, box), ...)
+    part: NDArray[Any] = array[place]
+    return part
+
+
 def _split(box: WantedBox) -> Iterator[WantedBox]:
     """Boxes of at most CHUNK_BYTES: the longest axis is halved until they fit."""
     name = box.name
@@ -242,14 +249,14 @@ def _split(box: WantedBox) -> Iterator[WantedBox]:
     middle = (lo + hi) // 2
     for part in ((lo, middle), (middle, hi)):
         region = (*name.box[:axis], part, *name.box[axis + 1 :])
-        target = box.target[(*relative_slices(region, name.box), ...)]
+        target = _part_of(box.target, region, name.box)
         yield from _split(WantedBox(name._replace(box=region), target, box.addresses))
 
 
 class Files(Protocol):
     """``CheckpointFiles`` of netpart.launch.member."""
 
-    def join(self, path: Path, link: Any) -> AbstractContextManager[RegionWriter]: ...
+    def join(self, path: Path, link: Any = None) -> AbstractContextManager[RegionWriter]: ...
 
     def open(self, path: Path) -> AbstractContextManager[RegionReader]: ...
 
@@ -261,7 +268,7 @@ class SnapshotFiles:
         self.reader = reader
         self.files = files
 
-    def join(self, path: Path, link: Any) -> AbstractContextManager[RegionWriter]:
+    def join(self, path: Path, link: Any = None) -> AbstractContextManager[RegionWriter]:
         return self.files.join(path, link)
 
     def open(self, path: Path) -> AbstractContextManager[RegionReader]:

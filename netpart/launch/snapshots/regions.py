@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,9 +36,9 @@ class RegionName(NamedTuple):
         return size(self.box) * np.dtype(self.dtype).itemsize
 
 
-def encode_region(name: RegionName, proto: Any = None) -> KeptRegionProto:
-    """``name`` as a message, written to ``proto`` if given."""
-    proto = KeptRegionProto() if proto is None else proto
+def encode_region(name: RegionName, given: KeptRegionProto | None = None) -> KeptRegionProto:
+    """``name`` as a message, written to the one that is ``given``, if any."""
+    proto = KeptRegionProto() if given is None else given
     proto.kind, proto.name, proto.dtype = name.kind, name.name, name.dtype
     proto.low.extend(lo for lo, _ in name.box)
     proto.high.extend(hi for _, hi in name.box)

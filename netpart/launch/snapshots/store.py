@@ -143,7 +143,7 @@ class SnapshotStore:
             region = self._kept.get(generation, {}).get(name)
             if region is None or not region.whole:
                 raise StaleSnapshot(f"expected {name.kind} {name.name!r:.80} of {generation}, got none")
-            return memoryview(region.memory)
+            return region.memory.data
 
     def whole_regions(self, generation: Generation) -> Mapping[RegionName, NDArray[Any]]:
         """The regions of a snapshot of which all bytes have come, as arrays that the store may reuse after a commit."""

@@ -79,7 +79,7 @@ def _run_mpi_worker(environment: Mapping[str, str]) -> bool:
     def connect(welcome: WelcomeProto) -> Transport:
         return MpiTransport(world.rank, welcome.run_id, world)
 
-    def lost(returns: bool) -> NoReturn:
+    def lost() -> NoReturn:
         close(f"worker {world.rank}: lost its coordinator at {address}: that ended, or the link to it is broken")
 
     address = environment["NETPART_CONTROL"]

@@ -20,8 +20,9 @@ from netpart.checkpoint.safetensors_file import join_checkpoint
 from netpart.checkpoint.steps import list_checkpoints, parse_step
 from netpart.errors import DataError, SignalInterrupt, TrainingDiverged
 from netpart.graph.partition import Partition
+from netpart.graph.saved_holdings import assign_checkpoint_writes
 from netpart.launch.control.signals import SIGNAL_LISTENER, interrupt_on_signals
-from netpart.launch.coordinator.checkpoint_book import CheckpointBook, assign_checkpoint_writes
+from netpart.launch.coordinator.checkpoint_book import CheckpointBook
 from netpart.spec import extent, size
 from tests.worker.jobs import LENET, partition
 

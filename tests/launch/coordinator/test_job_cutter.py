@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from netpart.graph.partition import Partition
-from netpart.launch.coordinator.job_cutter import JobCutter, cut_text
+from netpart.launch.coordinator.job_cutter import JobCutter, describe_cut
 from netpart.proto.reader import read_job_text
 from tests.worker.jobs import LENET
 
@@ -42,17 +42,17 @@ def test_a_scheme_is_applied_anew() -> None:
     made, _ = cutter("neuralnet.scheme=COLUMN_ROW")
     cut = made.cut_for(3)
     assert cut is not None
-    assert cut_text(cut) == "column row"
+    assert describe_cut(cut) == "column row"
 
 
 def test_a_plan_that_names_workers_is_replaced() -> None:
     made, _ = cutter("conv1.location=2", "conv1.partition_dim=-1")
     whole, smaller = made.cut_for(3), made.cut_for(2)
     assert whole is not None
-    assert cut_text(whole) == "as written"
+    assert describe_cut(whole) == "as written"
     assert smaller is not None
     assert smaller.workers == 2
-    assert cut_text(smaller) in ("data", "column row", "one weird trick")
+    assert describe_cut(smaller) in ("data", "column row", "one weird trick")
 
 
 def test_a_cut_without_memory_is_not_tried_again() -> None:

@@ -118,7 +118,7 @@ def test_all_that_never_come_are_named_at_once() -> None:
     members[1].heard = 5.5
     assert [watch.look(now, {}, lambda rank: False) for now in (1.4, 2.8, 4.2, 5.0)] == [None] * 4
     text = "did not connect within 5 s of its start, nor did 2 and 3; call them"
-    assert watch.look(5.5, {}, lambda rank: False) == FailureVerdict(0, text)
+    assert watch.look(5.5, {}, lambda rank: False) == FailureVerdict(0, text, absent=3)
 
 
 def test_one_that_others_start_is_told_where_it_was_expected(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from netpart.errors import ConfigError, DataError
-from netpart.launch.report.events import Event, Measured, Saved, Staleness, Updated
+from netpart.launch.report.events import Event, Measured, Restarted, Saved, Staleness, Updated
 from netpart.launch.report.run_record import RunRecord
 from netpart.worker.server_player import AppliedUpdate
 
@@ -96,3 +96,25 @@ def test_updates_are_noted_and_counted_but_not_passed_on(tmp_path: Path) -> None
     lines = [json.loads(line) for line in (tmp_path / "updates.jsonl").read_text().splitlines()]
     assert lines[3] == {"rank": 3, "group": 1, "step": 3, "read": 1, "version": 3, "staleness": 2}
     assert notes.staleness == Staleness(5, 0.6, 2, {0: 3, 1: 1, 2: 1})
+
+
+def test_a_restart_is_listed_and_an_evaluation_that_is_repeated_once(tmp_path: Path) -> None:
+    notes = note(tmp_path, [1, 2, 3])
+    again = Restarted(1, 3, 2, 2, "worker 1: died", "step2")
+    test = Measured("test", 2, {"loss/loss": 0.25}, 0.5, 10.0)
+    notes = RunRecord(tmp_path, None, 3, True)
+    notes.hear(test)
+    notes.close()
+    notes = RunRecord(tmp_path, None, 2, True)
+    notes.hear(again)
+    notes.hear(measured(3))
+    notes.hear(Measured("test", 2, {"loss/loss": 0.125}, 0.5, 10.0))
+    notes.close()
+    lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in lines if line.get("phase") == "train"] == [1, 2, 3]
+    assert [line["metrics"]["loss/loss"] for line in lines if line.get("phase") == "test"] == [0.125]
+    listed = {"restart": 1, "limit": 3, "step": 2, "workers": 2, "reason": "worker 1: died", "checkpoint": "step2"}
+    assert [line for line in lines if "restart" in line] == [listed] == notes.restarts
+    notes = RunRecord(tmp_path, None, 0, True)
+    notes.close()
+    assert notes.restarts == [listed]

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from random import Random
 from time import monotonic
+from typing import Any
 
 import numpy as np
 import pytest
@@ -119,7 +120,7 @@ def test_a_peer_that_heard_of_the_commit_first_may_go_on() -> None:
         assert receiver.store.generations() == {STEP: True, NEXT: True}
 
 
-def put(**fields: object) -> RegionHeadProto:
+def put(**fields: Any) -> RegionHeadProto:
     """A put that is right but for ``fields``."""
     head = RegionHeadProto(verb=RegionHeadProto.PUT, number=1, sender=0, team=3, step=20)
     head.bytes.add(region=1, start=0, count=48)
@@ -182,7 +183,7 @@ def kept_service():  # type: ignore[no-untyped-def]
 def answered(link: RegionLink, send: Callable[[], object]) -> RegionHeadProto:
     """The answer to what ``send`` sends."""
     send()
-    assert link.socket.poll(1000 * SECONDS)
+    assert link.socket.poll(int(1000 * SECONDS))
     answer = link.receive()
     assert answer is not None
     return answer[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from netpart.graph.partition import Partition, partition_job
+from netpart.graph.saved_holdings import list_staged_bytes
 from netpart.plan.price.ledger import compute_ledger
 from netpart.plan.price.worker_memory import program_memory
 from netpart.plan.text.plan_table import LayerRow, PlanTable, tabulate_partition
@@ -116,7 +117,9 @@ def test_workers_need_what_their_programs_need(name: str, workers: int) -> None:
     table = tabulate_partition(partition)
     kernels = job_kernel_class(partition.job)
     programs = [compile_worker(partition, w, 1, kernels=kernels) for w in range(workers)]
-    assert [w.memory for w in table.workers] == [program_memory(program, partition.job) for program in programs]
+    copies = list_staged_bytes(partition, 1)
+    needed = [program_memory(program, partition.job) + copies[program.worker] for program in programs]
+    assert [w.memory for w in table.workers] == needed
     assert sum(w.sent for w in table.workers) == sum(e.nbytes for e in compute_ledger(partition).entries) == table.moved
     assert table.parameters == sum(size_of(p.spec.shape) for p in partition.parameters)
 
