@@ -53,10 +53,10 @@ class MeasuredNet(NamedTuple):
 
 
 NETS = {
-    "lenet": MeasuredNet("graphs/mnist/conv.conf", 600, 5),
+    "lenet": MeasuredNet("graphs/mnist/conv.conf", 200, 4),
     "resnet18-small": MeasuredNet("graphs/resnet/resnet18-small.conf", 60, 3),
     "gpt-tiny": MeasuredNet("graphs/gpt/tiny.conf", 120, 3),
-    "mlp25": MeasuredNet("", 100, 5),
+    "mlp25": MeasuredNet("", 60, 3),
 }
 
 
