@@ -93,6 +93,24 @@ def test_boxes_of_it_are_read_from_afar(link: str) -> None:
         assert reader.requests <= 5, "many boxes go in few requests"
 
 
+def test_a_buddy_that_begins_the_team_later_gets_it_all() -> None:
+    """The first snapshot of a team may come before its buddy has heard that the team begins."""
+    with services_of(2) as (sender, receiver):
+        begin(sender, receiver)
+        later = Generation(STEP.team + 1, STEP.step)
+        sender.enter(later.team, {})
+        sender.store.adopt(None)
+        begin(sender, receiver, later)
+        sender.send(receiver.address, later, NAMES, 0)
+        end = monotonic() + 10 * outgoing.LATER_SECONDS
+        while monotonic() < end:
+            assert sender.sent() is None
+        assert receiver.store.generations() == {}
+        receiver.enter(later.team, {0: NAMES})
+        assert await_sent(sender) == SentSnapshot(later, "")
+        assert contents(receiver.store) == contents(sender.store)
+
+
 def test_memory_stays_within_two_generations() -> None:
     with services_of(2) as (sender, receiver):
         for step in range(10, 100, 10):
