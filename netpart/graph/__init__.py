@@ -14,6 +14,7 @@ __all__ = [
     "read_data",
     "ready",
     "recomputed",
+    "saved_holdings",
     "scheme",
     "server_pieces",
     "uncomputed",

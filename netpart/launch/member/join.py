@@ -115,14 +115,14 @@ def _play_joined_worker(
     def lost() -> NoReturn:
         text = f"worker {rank}: lost its coordinator at {invitation.address}: that ended, or the link to it is broken"
         if returns:
-            ask_again(f"{text}; it may come back")
+            _ask_again(f"{text}; it may come back")
         exit_at_once(text)
 
-    away = RemoteHost(invitation.folder, lost, lambda: ask_again(f"worker {rank}: the run starts again"))
+    away = RemoteHost(invitation.folder, lost, lambda: _ask_again(f"worker {rank}: the run starts again"))
     return run_member(context, invitation.address, rank, ticket, made, listen, sys.stderr, away)
 
 
-def ask_again(message: str) -> NoReturn:
+def _ask_again(message: str) -> NoReturn:
     """Replace this process, from any thread, by a new one of the same command, which asks for a seat.
 
     So nothing of the failed attempt is left: neither memory, nor threads, nor open sockets.
