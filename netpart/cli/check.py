@@ -25,8 +25,9 @@ SNAPSHOTS = (">worker", ">copies", ">takes", ">sends", ">memory")
 WORKERS = (">worker", ">parts", ">parameters", ">FLOPs", ">share", ">sends", ">memory")
 
 FOOTNOTE = """FLOPs and bytes are those of one training step. A worker's memory holds values, gradients, parameters,
-messages in flight and the workspace of its CPU kernels. Layers reuse each other's space, so a worker needs less than
-the sum of its layers. It is that of one host: sealed links to others take more, which the first line of a run has."""
+messages in flight, the workspace of its CPU kernels, and copies to write checkpoints from. Layers reuse each other's
+space, so a worker needs less than the sum of its layers. It is that of one host: sealed links to others take more,
+which the first line of a run has."""
 
 
 def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:

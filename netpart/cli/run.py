@@ -80,8 +80,14 @@ def run_verb(args: argparse.Namespace) -> int:
     """Run the job to its end, or this process's part of it under --launcher env. Returns SUCCESS, or HALTED."""
     from netpart.cli.common import load_job
     from netpart.cli.run_output import speedup_text, summary_text
-    from netpart.cli.run_setting import play_other_rank, run_setting
-    from netpart.cli.supervisor import needs_supervisor, requeued_failures, restart_choice, supervise_run
+    from netpart.cli.run_setting import (
+        needs_supervisor,
+        play_other_rank,
+        requeued_failures,
+        restart_choice,
+        run_setting,
+        supervise_run,
+    )
     from netpart.cli.threads import limit_launched_threads
 
     if needs_supervisor(args):

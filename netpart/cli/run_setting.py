@@ -1,18 +1,25 @@
-"""Rendezvous of the processes of a run on several hosts: --listen and --launcher env of netpart run."""
+"""Rendezvous of the processes of a run on several hosts, --listen and --launcher env of netpart run; its restarts."""
 
 from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from netpart.choices import ENV_LAUNCHER, JOIN, LOCAL, MPI, PACK, RAY
+from netpart.cli.exit_codes import HALTED
 
 if TYPE_CHECKING:
     from netpart.launch.control.placement import ClusterPlacement
+    from netpart.launch.restarts import RestartChoice
     from netpart.launch.teams.meeting import Meeting
     from netpart.proto.reader import Job
+
+JOB, STARTS = "SLURM_JOB_ID", "SLURM_RESTART_COUNT"
+"""Variables of Slurm: the number of its job, and how often Slurm has started it again."""
 
 
 class RunSetting(NamedTuple):
@@ -136,3 +143,65 @@ def play_other_rank(args: argparse.Namespace) -> bool:
     folder = Path(args.job).absolute().parent
     join_as_worker(Invitation(adopted.meet, required_token(args), adopted.rank, "", folder, wait_seconds(args)))
     return True
+
+
+def needs_supervisor(args: argparse.Namespace) -> bool:
+    """True in the process that a user has started, for a run that it can start again."""
+    from netpart.launch.restarts import RESTARTING
+    from netpart.launch.supervisor import PIPE
+
+    return args.restarts > 0 and PIPE not in os.environ and (args.launcher is None or args.launcher in RESTARTING)
+
+
+def supervise_run(args: argparse.Namespace) -> int:
+    """Run the command line of ``args`` to its end, in a process of its own; return its exit code."""
+    from netpart.launch.control.token import VARIABLE
+    from netpart.launch.supervisor import Supervisor
+
+    joined = args.launcher == JOIN or bool(args.listen)
+    # The workers of the run know the token of the next coordinator only if the user has made it.
+    has_token = args.token_file is not None or VARIABLE in os.environ
+    return Supervisor(args.words, args.restarts, has_token or not joined).run()
+
+
+def restart_choice(args: argparse.Namespace, setting: RunSetting) -> RestartChoice:
+    """How often the run starts again, by its options and, below a supervisor, by the state of earlier processes.
+
+    Raises ConfigError for a launcher that cannot start workers again.
+    """
+    from netpart.launch.restarts import RestartChoice, check_restarts
+    from netpart.launch.supervisor import supervised_choice
+
+    if not args.restarts:
+        return RestartChoice()
+    if args.launcher == ENV_LAUNCHER:
+        return _requeued_choice(args, setting)
+    choice = RestartChoice(args.restarts, args.wait)
+    check_restarts(choice, setting.launcher)
+    return supervised_choice(choice)
+
+
+def _requeued_choice(args: argparse.Namespace, setting: RunSetting) -> RestartChoice:
+    """The choice of a run that Slurm starts again. Raises ConfigError outside of Slurm."""
+    from netpart.launch.restarts import RestartChoice, RestartState, check_restarts
+
+    if JOB not in os.environ:
+        check_restarts(RestartChoice(args.restarts), ENV_LAUNCHER)
+    made = int(os.environ.get(STARTS) or 0)
+    begun = RestartState(made, "Slurm has started the job again", setting.workers, 1) if made else None
+    return RestartChoice(args.restarts, begun=begun, elsewhere=True)
+
+
+@contextmanager
+def requeued_failures(args: argparse.Namespace) -> Iterator[None]:
+    """Within Slurm, let the exit code of a failure that another attempt may mend be HALTED, after which the script of
+    the job puts it back to the queue."""
+    from netpart.launch.restarts import is_repeatable
+
+    try:
+        yield
+    except Exception as error:
+        if args.restarts and args.launcher == ENV_LAUNCHER and is_repeatable(error):
+            args.trouble = HALTED
+            error.add_note(f"exit code {HALTED}: the job may go back to the queue, and go on with --resume")
+        raise

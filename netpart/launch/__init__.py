@@ -1,3 +1,3 @@
 """Run of a job: its processes, from start to end."""
 
-__all__ = ["evaluate", "restarts", "run", "run_options"]
+__all__ = ["evaluate", "restarts", "run", "run_options", "supervisor"]

@@ -18,6 +18,8 @@ from netpart.launch.teams.team import Team, TeamPlan
 ROOT = Path(__file__).resolve().parents[3]
 """The folder from which this netpart is imported. Workers must import the same one, whatever their working
 directory."""
+TETHER = (sys.executable, "-P", "-m", "netpart.launch.teams.tether")
+"""Begins a command that the kernel ends with its parent; the parent's process id and the command follow."""
 COMMAND = (sys.executable, "-P", "-m", "netpart.launch.teams.worker_entry")
 
 

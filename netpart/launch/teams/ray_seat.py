@@ -13,10 +13,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from netpart.launch.teams.exit_status import ENDED_BY_RAY, describe_exit, read_log_tail
-from netpart.launch.teams.processes import process_environment
+from netpart.launch.teams.processes import TETHER, process_environment
 from netpart.resources import installed_version
 
-TETHER = (sys.executable, "-P", "-m", "netpart.launch.teams.tether")
 WORKER = (sys.executable, "-P", "-m", "netpart", "worker")
 TAIL = 12
 """Lines of the log that come back with the end of a worker."""
