@@ -6,7 +6,6 @@ __all__ = [
     "meeting",
     "mpi",
     "processes",
-    "ray_seat",
     "ray_team",
     "team",
     "threads",
