@@ -125,6 +125,8 @@ def _prepare_and_play(
         with np.errstate(all="ignore"):  # nan and infinity show in the metrics, which end the run
             _play_job(loop)
         _tell_finish(control, loop)
+        if loop.snapshots is not None and (cost := loop.snapshots.cost_text()):
+            print(f"worker {control.rank}: {cost}", file=log, flush=True)
         control.await_stop()
         return True
     except RegroupRequested:
