@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from random import Random
 
@@ -35,11 +36,10 @@ def settings(*others: str) -> list[str]:
     return [word for change in (*EVENTS, *others) for word in ("--set", change)]
 
 
-def faults(seed: int, count: int) -> Sequence[tuple[str, int, str]]:
-    """(job, step, who: a rank or the coordinator), at steps without a pattern."""
+def faults(seed: int) -> Sequence[tuple[str, int, str]]:
+    """(job, step, who: a rank or the coordinator), all of them, at steps without a pattern."""
     random = Random(seed)
-    who = ("0", "1", "2", "coordinator")
-    return [(list(JOBS)[k % len(JOBS)], random.randint(2, STEPS - 3), who[k % len(who)]) for k in range(count)]
+    return [(job, random.randint(2, STEPS - 3), who) for job, who in product(JOBS, ("0", "1", "2", "coordinator"))]
 
 
 def check_ends_alike(run: RestartedRun, conf: Path, folder: Path, *changes: str, steps: int = STEPS) -> None:
@@ -58,7 +58,7 @@ def updater(workspace: Path, step: int) -> Tensors:
     return dict(load_file(path)) if path.exists() else {}
 
 
-@pytest.mark.parametrize(("name", "step", "who"), sampled(faults(17, 12), 4))
+@pytest.mark.parametrize(("name", "step", "who"), sampled(faults(17), 12))
 def test_kill_9_with_fewer_workers_afterwards(tmp_path: Path, name: str, step: int, who: str) -> None:
     conf, options = JOBS[name], ("--workers", "3", "--restarts", "2", "--steps", str(STEPS), *settings())
     with RestartedRun(conf, tmp_path / "run", *options) as run:
@@ -90,6 +90,7 @@ def test_a_worker_that_is_stopped(tmp_path: Path, rank: int) -> None:
     check_ends_alike(run, conf, tmp_path / "whole", *EVENTS)
 
 
+@pytest.mark.thorough
 def test_as_many_workers_with_wait_and_several_failures(tmp_path: Path) -> None:
     """A worker, the coordinator, a worker again: the same cut, so the same bits."""
     conf = mlp(tmp_path, train_steps=400, dtype="FLOAT64")
@@ -117,6 +118,7 @@ def test_without_a_checkpoint_it_begins_anew(tmp_path: Path) -> None:
     compare(saved(run.workspace, 200), saved(tmp_path / "whole", 200), SAME)
 
 
+@pytest.mark.thorough
 def test_the_restarts_are_used_up(tmp_path: Path) -> None:
     conf = mlp(tmp_path, train_steps=100_000, disp_freq=1, test_freq=0, checkpoint_freq=100)
     with RestartedRun(conf, tmp_path / "run", "--workers", "2", "--restarts", "1", "--wait", "9") as run:
@@ -188,6 +190,7 @@ def test_workers_that_joined_ask_again(tmp_path: Path, who: str) -> None:
     check_ends_alike(run, conf, tmp_path / "whole", *EVENTS, "checkpoint_freq=50", steps=400)
 
 
+@pytest.mark.thorough
 def test_a_place_is_filled_again(tmp_path: Path) -> None:
     """A job whose layers are placed on three workers cannot go on with two: it waits for another one."""
     conf = mlp(tmp_path, train_steps=400, dtype="FLOAT64")

@@ -14,6 +14,7 @@ from netpart.checkpoint.safetensors_file import CheckpointWriter
 from netpart.checkpoint.tensor_file import TensorFile
 from netpart.errors import RunBroken, StorageFailed
 from netpart.launch.member import checkpoint_share
+from netpart.launch.member.deadline_waiter import Overdue
 from netpart.launch.report import events
 from netpart.launch.run import run_job
 from netpart.proto.reader import Job, read_job
@@ -105,7 +106,7 @@ def test_a_disk_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def released_by(gate: Event) -> Any:
     """The error of an overdue checkpoint, which ends the hanging of the disk: no thread outlives the test."""
-    real = checkpoint_share.Overdue
+    real = Overdue
 
     def overdue(text: str) -> Exception:
         gate.set()
