@@ -13,8 +13,8 @@ from typing import Any
 from netpart.draw.dot_text import ABOVE, ASIDE, LEADING, NAME, SMALL
 from netpart.draw.font_metrics import MEASURED, text_width, wrap_text
 from netpart.draw.page.fold_insides import Inside, arrow_traffic
-from netpart.draw.page.fold_tree import LAYER, PART, FoldBox, FoldTree
-from netpart.draw.quotient import Traffic, traffic_lines
+from netpart.draw.page.fold_tree import LAYER, FoldBox, FoldTree
+from netpart.draw.quotient import Traffic
 from netpart.draw.svg import write_graphviz
 from netpart.units import bytes_text
 

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from netpart.draw.graph_picture import make_picture
-from netpart.draw.page.fold_insides import Inside, arrow_traffic, find_insides, fold_signatures
-from netpart.draw.page.fold_layouts import BoxLabel, FoldLayout, label_box, lay_out_insides
-from netpart.draw.page.fold_tree import LAYER, FoldBox, FoldTree, join_alike
-from netpart.draw.page.step_order import VERBS, StepEvent, order_step
 from netpart.draw.layer_groups import Nesting
+from netpart.draw.page.fold_insides import Inside, arrow_traffic, find_insides, fold_signatures
+from netpart.draw.page.fold_layouts import FoldLayout, label_box, lay_out_insides
+from netpart.draw.page.fold_tree import FoldBox, FoldTree, join_alike
+from netpart.draw.page.step_order import VERBS, StepEvent, order_step
 from netpart.draw.palette import worker_colour
 from netpart.draw.picture import Arrow, Picture
 from netpart.graph.graph import BRIDGE_SRC, CONCATE, SUM, Graph

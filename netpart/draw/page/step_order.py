@@ -15,7 +15,16 @@ from netpart.graph.graph import Graph
 from netpart.graph.partition import Partition
 from netpart.plan.price.worker_memory import ModelledWorker, model_workers
 from netpart.program.instructions import (
-    Backward, Channel, CollectiveStart, CollectiveWait, Forward, Instruction, Receive, Send, Update, Way,
+    Backward,
+    Channel,
+    CollectiveStart,
+    CollectiveWait,
+    Forward,
+    Instruction,
+    Receive,
+    Send,
+    Update,
+    Way,
 )  # fmt: skip
 from netpart.program.messages.communication import Communication, MessageVerb, list_communications
 from netpart.program.messages.translate_channels import translate_communications
