@@ -32,7 +32,7 @@ from netpart.program.program import SERVER_WAYS
 from netpart.updaters import build_updater
 
 FORWARD, BACKWARD, SEND, RECEIVE, START, WAIT, UPDATE = range(7)
-VERBS = "forward", "backward", "sends", "receives", "starts", "waits for", "updates"
+VERBS = "forward", "backward", "sends", "receives", "starts", "completes", "updates"
 """The texts of the verbs, by their number."""
 _OF_MESSAGE = {
     MessageVerb.SEND: SEND, MessageVerb.RECEIVE: RECEIVE, MessageVerb.START: START, MessageVerb.WAIT: WAIT,

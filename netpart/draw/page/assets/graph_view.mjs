@@ -88,6 +88,7 @@ export class GraphView {
     // The upper left corner of the box stays where it was.
     this.left += (before[0] - after[0]) * this.scale;
     this.top += (before[1] - after[1]) * this.scale;
+    if (this.unfolded.has(box)) this.reveal(box);
     this.options.onUnfold?.(box);
   }
 
@@ -113,7 +114,7 @@ export class GraphView {
   #scaleOf(axis) {
     const { width, height } = this.placement.root;
     const [wide, high] = [this.canvas.clientWidth / width, this.canvas.clientHeight / height];
-    return Math.min(Math.max((axis === "width" ? wide : Math.min(wide, high)) * 0.96, SMALLEST), 1.6);
+    return Math.min(Math.max((axis === "width" ? wide : Math.min(wide, high)) * 0.96, SMALLEST), 2.4);
   }
 
   #show(scale) {
