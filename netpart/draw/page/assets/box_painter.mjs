@@ -286,11 +286,12 @@ export class BoxPainter {
     context.font = `${LABEL}px ${FONT}`;
     context.textAlign = "center";
     context.lineJoin = "round";
-    for (const [, , , , , text, at] of inside.layout.arrows) {
-      if (!at.length) continue;
-      const lines = model.text(text).split("\n");
-      const x = inside.x(at[0]);
-      let y = inside.y(at[1]) - (LEADING * lines.length) / 2 + 9;
+    for (const row of inside.layout.arrows) {
+      const at = this.placement.labelPlace(inside, row);
+      if (!at) continue;
+      const lines = model.text(row[5]).split("\n");
+      const x = at[0];
+      let y = at[1] - (LEADING * lines.length) / 2 + 9;
       for (const line of lines) {
         context.strokeStyle = theme.page;
         context.lineWidth = 3;

@@ -194,11 +194,12 @@ export class GraphView {
     return found;
   }
 
-  #labelDistance(inside, [, , , , , text, at], x, y) {
-    if (!at.length || this.options.uncut) return Infinity;
-    const lines = this.model.text(text).split("\n");
+  #labelDistance(inside, row, x, y) {
+    const at = this.options.uncut ? null : this.placement.labelPlace(inside, row);
+    if (!at) return Infinity;
+    const lines = this.model.text(row[5]).split("\n");
     const wide = 3 * Math.max(...lines.map((line) => line.length));
-    return Math.abs(x - inside.x(at[0])) < wide && Math.abs(y - inside.y(at[1])) < 6 * lines.length ? 0 : Infinity;
+    return Math.abs(x - at[0]) < wide && Math.abs(y - at[1]) < 6 * lines.length ? 0 : Infinity;
   }
 
   #restyle() {
