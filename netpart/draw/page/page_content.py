@@ -128,7 +128,7 @@ class FoldedGraph:
         labels = [self.labels[box] for box in self.boxes]
         return {
             "name": [box.name for box in self.boxes],
-            "kind": [number(box.kind if box.part is None else box.part.kind) for box in self.boxes],
+            "kind": [number(_kind_of(box)) for box in self.boxes],
             "parent": [self.numbers[box.parent] if box.parent else -1 for box in self.boxes],
             "layout": [self.layout_of.get(box, -1) for box in self.boxes],
             "ports": [self.insides[box].ports if box in self.insides else [] for box in self.boxes],
@@ -209,6 +209,13 @@ class FoldedGraph:
         names = [self.tree.parts[box].layer for box in boxes]
         names += [parameter.split("[")[0].rpartition("/")[0] for parameter in parameters]
         return {self.layer_number(name) for name in names} - {-1}
+
+
+def _kind_of(box: FoldBox) -> str:
+    """What a box is: a part of a layer is a shard, or the kind of its helper."""
+    if box.part is None:
+        return box.kind
+    return box.part.kind if box.part.is_helper else "shard"
 
 
 def _workers_of(box: FoldBox) -> tuple[int, ...]:
