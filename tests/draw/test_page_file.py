@@ -17,7 +17,7 @@ import pytest
 
 from netpart.api.check import check
 from netpart.draw.page.job_page import draw_job_page, job_page_content
-from netpart.draw.page.page_file import ASSETS, GRAPH_SCRIPTS, make_page_parts, page_script
+from netpart.draw.page.page_file import ASSETS, GRAPH_SCRIPTS, make_page_parts, pack_content, page_script
 from netpart.proto.reader import Job, read_job, read_job_text
 from netpart.resources import zoo_folder
 from netpart.units import bytes_text, count_text
@@ -136,4 +136,5 @@ def test_a_page_has_all_parts(tmp_path: Path) -> None:
     content = job_page_content(zoo_job("mnist/conv"))
     parts = make_page_parts(content, "a & b")
     assert "<title>a &amp; b</title>" in parts.html()
+    assert pack_content(content) in parts.html()
     assert unpack(parts.html()) == json.loads(json.dumps(content))
