@@ -126,7 +126,8 @@ def play_partition(
         began = time.monotonic()
         with ExitStack() as stack:
             for text in choice.listeners:
-                record.listeners.append(stack.enter_context(_queue_listener(text, cut, options, record)))
+                _open_listener(stack, _queue_listener(text, cut, options, record), record)
+            options = replace(options, watched=bool(record.watchers))
             members = lead_workers(cut, options, choice, record)
             seconds = time.monotonic() - began
             record.refuse_removal()
@@ -138,10 +139,17 @@ def play_partition(
         record.close()
 
 
+def _open_listener(stack: ExitStack, queued: QueuedListener, record: RunRecord) -> None:
+    """Open a listener until ``stack`` ends, and let ``record`` pass events on to it."""
+    record.listeners.append(stack.enter_context(queued))
+    if queued.watches:
+        record.watchers.append(queued.hear)
+
+
 def _queue_listener(text: str, cut: Partition, options: RunOptions, record: RunRecord) -> QueuedListener:
     """The listener that ``text``, NAME or NAME=TEXT, names. Its troubles are notices of the run."""
     name, _, argument = text.partition("=")
-    run = RunDescription(cut, options.workspace, options.first_step, argument)
+    run = RunDescription(cut, options.workspace, options.first_step, argument, record.tell_user)
     return QueuedListener(name, LISTENERS.get(name, who="--listener"), run, lambda said: record.hear(Noticed(said)))
 
 

@@ -30,6 +30,7 @@ from netpart.launch.coordinator.oversubscribed_hosts import find_oversubscribed_
 from netpart.launch.coordinator.refusal_book import RefusalBook
 from netpart.launch.coordinator.result_book import ResultBook
 from netpart.launch.coordinator.verdict_book import VerdictBook
+from netpart.launch.coordinator.watch_book import WatchBook
 from netpart.launch.coordinator.watchdog import MemberRecord
 from netpart.launch.report.events import Hearer, Measured, Noticed, Saved, Started, Updated
 from netpart.program.messages.communication import server_group_phase
@@ -68,6 +69,7 @@ class RunOptions:
     kernels: str = ""
     take: TakeValues | None = None
     seal: SealChoice = UNSEALED
+    watched: bool = False
 
 
 class Conversation:
@@ -102,6 +104,8 @@ class Conversation:
         self.started = self.moved = monotonic()
         self.run_id = secrets.token_bytes(8)
         self.secret = options.seal.draw_secret(self.run_id)
+        watching = WatchBook(partition, options.first_step, members, send, listener)
+        self.watching = watching if options.watched and trains else None
         self.refusals = RefusalBook(self.cluster, lambda text: listener(Noticed(text)))
 
     def hear(self, member: MemberRecord, kind: str, said: Any) -> None:
@@ -140,6 +144,7 @@ class Conversation:
         w.transport = options.transport
         w.workers = len(self.members)
         w.trace = options.trace
+        w.watched = self.watching is not None
         w.judged.extend(self.verdicts.phases)
         if self.verdicts.base_lr is not None:
             w.base_lr = self.verdicts.base_lr
@@ -202,6 +207,8 @@ class Conversation:
             self.moved = member.heard
         member.beat = beat
         self.refusals.note(member.rank, beat.refused)
+        if self.watching is not None:
+            self.watching.hear_beat()
 
     def on_updates(self, member: MemberRecord, updates: Any) -> None:
         numbers = list(updates.number)
@@ -278,7 +285,10 @@ class Conversation:
         self.send(member, ControlProto(clock=ClockProto(seconds=perf_counter())))
 
     def on_trace(self, member: MemberRecord, trace: Any) -> None:
-        member.trace = trace
+        if self.watching is None:
+            member.trace = trace
+        else:
+            self.watching.take(member, trace)
 
     def on_finished(self, member: MemberRecord, finished: Any) -> None:
         member.finished = finished

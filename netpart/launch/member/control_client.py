@@ -9,7 +9,7 @@
                         ──────▶     deadlock check
                         ◀──────     go(addresses)
     beat, report, checkpoint_due, checkpoint_written, finished | failed  ──────▶
-                        ◀──────     checkpoint_open, verdict, halt, stop
+                        ◀──────     checkpoint_open, verdict, halt, look, stop
     region_write | region_read  ──────▶                 from another host
                         ◀──────     region
 
@@ -37,7 +37,7 @@ from netpart.launch.control.framing import FRAME_BYTES, REFUSAL, pack_message, p
 from netpart.launch.control.seats import HEART, VOICE, socket_identity
 from netpart.launch.control.secure_link import LinkMonitor, secure_client
 from netpart.launch.control.token import RunToken
-from netpart.proto.control_pb2 import ControlProto, HaltProto, RefusedProto
+from netpart.proto.control_pb2 import ControlProto, HaltProto, LookProto, RefusedProto
 from netpart.transport.sockets import connect_socket, limited_socket
 from netpart.transport.transport import RefusedFrames
 
@@ -46,6 +46,8 @@ VERDICT = "verdict"
 """A kind of message that may arrive before the worker waits for it."""
 HALT = "halt"
 """A kind of message that may arrive at any moment, and is answered at once."""
+LOOK = "look"
+"""A kind of message that may arrive at any moment, and concerns a later step."""
 
 
 class StopRequested(NetpartError):
@@ -70,7 +72,7 @@ class ControlClient:
 
     ``ticket`` proves that this is worker ``rank``. Over tcp the heartbeat thread calls ``lost`` when the link is lost.
     No message that the worker could wait for arrives after that. ``heed_halt`` is called with each message that the run
-    is to end at a step.
+    is to end at a step, ``heed_look`` with each request to trace a step.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class ControlClient:
         self.lost = lost
         self.status = WorkerStatus()
         self.heed_halt: Callable[[HaltProto], None] = lambda halt: None
+        self.heed_look: Callable[[LookProto], None] = lambda look: None
         self._socket, self._link = self._connect(VOICE)
         self._verdicts: deque[ControlProto] = deque()
         self._ended = threading.Event()
@@ -108,7 +111,7 @@ class ControlClient:
         self._socket.send_multipart(pack_message(message))
 
     def receive(self, wanted: str) -> ControlProto:
-        """Wait for the next message, which must be of kind ``wanted``, VERDICT or HALT; return one that is wanted.
+        """Wait for the next message, of kind ``wanted``, VERDICT, HALT or LOOK; return one that is wanted.
 
         There is no timeout: a coordinator may have been suspended, and if it dies, its workers die too. Raises
         StopRequested if the coordinator requests a stop, NetpartError for any other message.
@@ -131,6 +134,8 @@ class ControlClient:
             raise StopRequested(f"worker {self.rank}: stopped by the coordinator")
         if kind == HALT:
             self.heed_halt(message.halt)
+        elif kind == LOOK:
+            self.heed_look(message.look)
         elif kind == VERDICT != wanted:
             self._verdicts.append(message)
         elif kind != wanted:

@@ -10,5 +10,6 @@ __all__ = [
     "run_record",
     "speedup",
     "tensorboard_events",
+    "watch_events",
     "workspace",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,13 +20,15 @@ SettingValue = str | bool | int | float
 class RunDescription:
     """The run that a listener is opened for: its cut net, the folder of its files, and the first step that it plays.
 
-    ``argument`` is the text after = of ``--listener NAME=TEXT``, "" without one.
+    ``argument`` is the text after = of ``--listener NAME=TEXT``, "" without one. ``say`` shows a text to the user
+    alone, and writes it to no file.
     """
 
     partition: Partition
     workspace: Path
     first_step: int = 0
     argument: str = ""
+    say: Callable[[str], None] = lambda text: None
 
     @property
     def name(self) -> str:

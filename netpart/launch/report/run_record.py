@@ -6,7 +6,7 @@ from __future__ import annotations
 import fcntl
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -15,7 +15,8 @@ from typing import Any, TextIO
 from netpart.checkpoint.steps import best_file
 from netpart.errors import ConfigError, DataError, os_error_text
 from netpart.graph.judged_metrics import BEST, STOP
-from netpart.launch.report.events import Event, Halted, Judged, Listener, Measured, Saved, Staleness, Started, Updated
+from netpart.launch.report.events import Halted, Judged, Listener, Measured, Noticed, Saved, Staleness, Started, Updated
+from netpart.launch.report.watch_events import Positions, StepSampled, WatchEvent
 from netpart.launch.report.workspace import refuse_removal
 
 
@@ -33,6 +34,9 @@ class RunRecord:
         self.file.truncate()
         self.file.writelines(kept)
         self.listeners: list[Listener] = [] if listener is None else [listener]
+        self.callers = tuple(self.listeners)
+        self.watchers: list[Callable[[WatchEvent], None]] = []
+        self.told_updates = 0
         self.latest: dict[str, dict[str, float]] = {}
         self.tests: list[Measured] = []
         self.stale = Counter[int]()
@@ -63,11 +67,13 @@ class RunRecord:
             self.best = {name: noted[-1].get(name) for name in ("metric", "value", "step")}
             self.best_checkpoint = str(path)
 
-    def hear(self, event: Event | Updated) -> None:
+    def hear(self, event: WatchEvent | Updated) -> None:
         """Take one event. Updates are recorded but not passed on, as they are many. Raises DataError if the disk is
         full."""
         if isinstance(event, Updated):
             return self.note_update(event)
+        if isinstance(event, Positions | StepSampled | Staleness):
+            return self.tell_watchers(event)
         if isinstance(event, Measured):
             self.latest[event.phase] = event.metrics
             self.tests += [event] if event.phase == "test" else []
@@ -84,6 +90,20 @@ class RunRecord:
             listener(event)
         if isinstance(event, Saved):
             self.refuse_removal()  # only now, so that the error comes after the checkpoint is recorded
+
+    def tell_watchers(self, event: WatchEvent) -> None:
+        """Pass an event on to those who watch closely, and the staleness of the updates if there were new ones."""
+        stale = self.staleness if self.stale.total() > self.told_updates else None
+        self.told_updates = self.stale.total()
+        for watcher in self.watchers:
+            watcher(event)
+            if stale is not None:
+                watcher(stale)
+
+    def tell_user(self, text: str) -> None:
+        """Pass a notice on to the caller of the run alone: it may have a secret that is not for files."""
+        for listener in self.callers:
+            listener(Noticed(text))
 
     def write_line(self, line: dict[str, Any]) -> None:
         """Write a line of metrics.jsonl. Raises DataError if the disk is full."""
