@@ -7,6 +7,7 @@ the process that reads it. The time between two requests is so long that this is
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from math import ceil, isfinite
 from typing import Any
@@ -29,8 +30,8 @@ LONGEST_LEAD = 100_000
 MOST_ACTIONS = 1_000_000
 """Largest number of actions that one worker may report."""
 
-EdgeNames = Callable[[tuple[int, ...]], str]
-"""The name of an edge by the rank that sends and the channel."""
+FindEdge = Callable[[tuple[int, ...]], tuple[str, int]]
+"""The name of an edge and the rank that receives, by the rank that sends and the channel."""
 
 
 class StepLooks:
@@ -38,13 +39,13 @@ class StepLooks:
 
     def __init__(
         self, group: int, members: list[MemberRecord], send: Callable[[MemberRecord, ControlProto], None],
-        listener: Callable[[StepSampled], None], edge_names: EdgeNames,
+        listener: Callable[[StepSampled], None], find_edge: FindEdge,
     ) -> None:  # fmt: skip
         self.group = group
         self.members = members
         self.send = send
         self.listener = listener
-        self.edge_names = edge_names
+        self.find_edge = find_edge
         self.asked_at: float | None = None
         self.due = 0.0
         self.rest = REST_SECONDS
@@ -101,11 +102,12 @@ class StepLooks:
     def _sampled_worker(self, rank: int) -> SampledWorker:
         """The answer of worker ``rank`` as values. Raises ValueError or LookupError for one that cannot be meant."""
         trace = self.answers[rank]
-        sent: dict[str, int] = {}
+        sent, sent_to = Counter[str](), Counter[int]()
         for count in trace.sent:
-            name = self.edge_names((rank, *count.channel))
-            sent[name] = sent.get(name, 0) + count.bytes
-        return SampledWorker(rank, decode_actions(trace), sent, trace.resident_bytes)
+            name, target = self.find_edge((rank, *count.channel))
+            sent[name] += count.bytes
+            sent_to[target] += count.bytes
+        return SampledWorker(rank, decode_actions(trace), dict(sent), dict(sent_to), trace.resident_bytes)
 
 
 def decode_actions(trace: TraceProto) -> tuple[SampledAction, ...]:

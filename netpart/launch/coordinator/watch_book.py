@@ -31,7 +31,7 @@ class WatchBook:
         self.cluster = cluster = partition.cluster
         groups = (range(group * cluster.workers, (group + 1) * cluster.workers) for group in range(cluster.groups))
         self.looks = [
-            StepLooks(number, [members[rank] for rank in ranks], send, listener, self.edge_name)
+            StepLooks(number, [members[rank] for rank in ranks], send, listener, self.find_edge)
             for number, ranks in enumerate(groups)
         ]
         self.due = 0.0
@@ -52,11 +52,12 @@ class WatchBook:
         if not self.cluster.is_server(member.rank):
             self.looks[self.cluster.group(member.rank)].take(member, trace, monotonic())
 
-    def edge_name(self, key: tuple[int, ...]) -> str:
-        """The name of an edge by the rank that sends and the channel."""
-        return self.edge_names.get(key, f"channel {key}")
+    def find_edge(self, key: tuple[int, ...]) -> tuple[str, int]:
+        """The name of an edge and the rank that receives, by the rank that sends and the channel."""
+        return self.edges.get(key, (f"channel {key}", -1))
 
     @cached_property
-    def edge_names(self) -> dict[tuple[int, ...], str]:
-        """The names of all edges of the run. Phases are in front of them: "train ip1-00:ip2-01"."""
-        return {volume.key: volume.name for volume in predict_volumes(self.partition, self.first_step)}
+    def edges(self) -> dict[tuple[int, ...], tuple[str, int]]:
+        """Names and receivers of all edges of the run. Phases are in front of names: "train ip1-00:ip2-01"."""
+        found = predict_volumes(self.partition, self.first_step)
+        return {volume.key: (volume.name, volume.target) for volume in found}

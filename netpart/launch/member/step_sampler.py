@@ -15,7 +15,7 @@ from netpart.proto.control_pb2 import ControlProto, LookProto
 from netpart.worker.memory_limit import resident_memory
 
 if TYPE_CHECKING:
-    from netpart.program.instructions import Channel
+    from netpart.transport.transport import Channel
     from netpart.worker.player import Player
 
 

@@ -108,7 +108,7 @@ class QueuedListener:
             else:
                 self.opened.set_exception(error)
 
-    def _pass_events(self, listener: Listener) -> None:
+    def _pass_events(self, listener: Callable[[Any], None]) -> None:
         """Call ``listener`` with each event until the run has ended. Raises RunFailed if it has failed."""
         while (event := self.waiting.get()) is not None:
             if isinstance(event, RunFailed):
