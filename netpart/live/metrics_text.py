@@ -1,8 +1,12 @@
-"""Metrics of a run as text in Prometheus' format (https://prometheus.io/docs/instrumenting/exposition_formats, 0.0.4)."""
+"""Metrics of a run as text in Prometheus' format, version 0.0.4.
+
+Source: https://prometheus.io/docs/instrumenting/exposition_formats.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from math import inf, isfinite
 from typing import Any
 
 from netpart.live.run_feed import RunFeed
@@ -12,7 +16,7 @@ Row = tuple[dict[str, str], float]
 
 def metrics_text(feed: RunFeed) -> str:
     """All metrics of the run in ``feed``; those without a value yet are left out."""
-    families = (
+    families: tuple[tuple[str, str, str, Iterable[Row]], ...] = (
         ("up", "gauge", "1 while the run goes on, 0 after its end", [({}, float(feed.value("end") is None))]),
         ("step", "gauge", "Training steps done, as of the last report", _progress_rows(feed, 0)),
         ("seconds", "gauge", "Seconds from the first step to the last report", _progress_rows(feed, 1)),
@@ -32,9 +36,14 @@ def metrics_text(feed: RunFeed) -> str:
 
 def _family_lines(name: str, kind: str, words: str, rows: Iterable[Row]) -> Iterator[str]:
     """The lines of one metric."""
-    lines = [f"netpart_{name}{_label_text(labels)} {value!r}\n" for labels, value in rows]
+    lines = [f"netpart_{name}{_label_text(labels)} {_value_text(value)}\n" for labels, value in rows]
     if lines:
         yield from (f"# HELP netpart_{name} {words}.\n", f"# TYPE netpart_{name} {kind}\n", *lines)
+
+
+def _value_text(value: float) -> str:
+    """A number as the format writes it."""
+    return repr(value) if isfinite(value) else {inf: "+Inf", -inf: "-Inf"}.get(value, "NaN")
 
 
 def _label_text(labels: dict[str, str]) -> str:

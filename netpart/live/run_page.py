@@ -1,7 +1,8 @@
-"""The page of a run: one HTML document with its style and script, which asks for the feed and for nothing else."""
+"""The page of a run: one HTML document with its style and scripts, which asks for the feed and for nothing else."""
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from hashlib import sha256
 from html import escape
@@ -9,19 +10,20 @@ from importlib.resources import files
 
 from netpart.launch.report.run_description import RunDescription
 
+SCRIPTS = ("run_state.js", "run_curves.js", "run_gantt.js", "run_panels.js")
+"""The scripts in the order in which they are loaded."""
+
 
 def build_run_page(run: RunDescription) -> bytes:
-    """The page of ``run`` in UTF-8."""
-    style, script = _read_asset("run.css"), _read_asset("run.js")
+    """The page of ``run`` in UTF-8. Names of the job appear in it as text alone."""
+    style, script = _read_asset("run.css"), "\n".join(map(_read_asset, SCRIPTS))
     policy = (
-        f"default-src 'none'; connect-src 'self'; style-src '{source_hash(style)}'; script-src '{source_hash(script)}';"
-        " base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; connect-src 'self'; img-src data:; style-src '{source_hash(style)}';"
+        f" script-src '{source_hash(script)}'; base-uri 'none'; form-action 'none'"
     )
     parts = {"policy": policy, "name": escape(run.name), "style": style, "script": script}
-    page = _read_asset("run.html")
-    for name, text in parts.items():
-        page = page.replace("{{" + name + "}}", text)
-    return page.encode()
+    # In one pass, so that a name like {{script}} stays what it is.
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _read_asset("run.html")).encode()
 
 
 def _read_asset(name: str) -> str:

@@ -37,7 +37,9 @@ def predict_volumes(partition: Partition, first_step: int) -> Iterator[MessageVo
         for phase in partition.phases if group == 0 else ("train",):
             times = steps if phase == "train" else counts[phase]
             for e in compute_ledger(partition, phase, group).entries:
-                yield MessageVolume(f"{phase} {e.name}", (ranks[e.source], *e.channel), e.nbytes, times, ranks[e.target])
+                yield MessageVolume(
+                    f"{phase} {e.name}", (ranks[e.source], *e.channel), e.nbytes, times, ranks[e.target]
+                )
     times = _average_count(partition, first_step)
     for number in range(cluster.workers):
         for e in average_entries(partition, number, float_size(partition.job)):

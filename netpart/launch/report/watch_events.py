@@ -43,8 +43,8 @@ class SampledWorker:
     """What worker ``rank`` did in a step, in the order of completion; the step itself is the last action.
 
     ``actions`` is empty on a GPU. ``sent`` has the payload bytes that it has sent since the start of the run, by the
-    names of its edges in the graph, and ``sent_to`` the same by the rank that they were sent to. ``resident`` is the memory of its process in bytes, with Python and its libraries;
-    with --launcher threads all workers have one process.
+    names of its edges in the graph, and ``sent_to`` the same by the rank that they were sent to. ``resident`` is the
+    memory of its process in bytes, with Python and its libraries; with --launcher threads all workers have one process.
     """
 
     rank: int
