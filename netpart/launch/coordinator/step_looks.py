@@ -105,8 +105,9 @@ class StepLooks:
         sent, sent_to = Counter[str](), Counter[int]()
         for count in trace.sent:
             name, target = self.find_edge((rank, *count.channel))
-            sent[name] += count.bytes
-            sent_to[target] += count.bytes
+            if count.bytes:  # a worker also says, without a byte, that it has finished a step
+                sent[name] += count.bytes
+                sent_to[target] += count.bytes
         return SampledWorker(rank, decode_actions(trace), dict(sent), dict(sent_to), trace.resident_bytes)
 
 

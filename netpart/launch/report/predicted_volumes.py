@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
 
 class MessageVolume(NamedTuple):
-    """``nbytes`` bytes sent ``times`` times over one channel; ``key`` is the sender's rank and the channel, ``target`` the
-    receiver's rank."""
+    """``nbytes`` bytes sent ``times`` times over one channel; ``key`` is the sender's rank and the channel.
+
+    ``target`` is the receiver's rank.
+    """
 
     name: str
     key: tuple[int, ...]
