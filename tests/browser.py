@@ -1,7 +1,7 @@
 """Chromium without a window, driven by the DevTools protocol over a pair of pipes: it needs no package.
 
-Source: https://chromedevtools.github.io/devtools-protocol. A test that uses it is marked ``peers``, as it needs Debian's
-package chromium; CHROMIUM names another binary.
+Source: https://chromedevtools.github.io/devtools-protocol. A test that uses it is marked ``peers``, as it needs the
+Debian package chromium; CHROMIUM names another binary.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ from typing import Any
 SECONDS = 60.0
 """Time in which an answer has to come."""
 MOST_BYTES = 256 << 20
-ASSETS = "--headless=new --no-sandbox --disable-gpu --no-first-run --disable-extensions --disable-background-networking"
-FLAGS = (*ASSETS.split(), "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--disable-dev-shm-usage",
-         "--remote-debugging-pipe")  # fmt: skip
+FLAGS = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-extensions", "--hide-scrollbars",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
+    "--remote-debugging-pipe",
+)  # fmt: skip
 
 
 def find_chromium() -> str:
@@ -62,8 +64,8 @@ class Browser:
 
         self.log = (Path(home) / "stderr").open("wb")
         self.process = subprocess.Popen(
-            [find_chromium(), *FLAGS, f"--user-data-dir={home}/profile", "about:blank"], stdout=self.log, stderr=self.log,
-            stdin=subprocess.DEVNULL, preexec_fn=take_ends, close_fds=False, start_new_session=True,
+            [find_chromium(), *FLAGS, f"--user-data-dir={home}/profile", "about:blank"], stdout=self.log,
+            stderr=self.log, stdin=subprocess.DEVNULL, preexec_fn=take_ends, close_fds=False, start_new_session=True,
         )  # fmt: skip
         for end in (*ends, ours[0], theirs[1]):
             os.close(end)
@@ -170,7 +172,7 @@ class Page:
             try:
                 return self.run(f"{look} requestAnimationFrame(look); }}; look(); }})", max(0.1, end - monotonic()))
             except RuntimeError as error:  # the document was replaced meanwhile
-                if monotonic() > end or "navigated" not in str(error) and "destroyed" not in str(error):
+                if monotonic() > end or not any(word in str(error) for word in ("navigated", "destroyed")):
                     raise
             except TimeoutError:
                 raise TimeoutError(f"after {seconds:g} s the page still has not: {condition}") from None

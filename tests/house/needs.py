@@ -19,6 +19,8 @@ from tests.house.tree import ROOT, parsed, python_files
 FOLDERS = ("tests", "benchmarks", "tools")
 PEERS = "benchmarks.peers"
 INDEX = "the package index"
+PROGRAMS = ("chromium",)
+"""Programs that are no packages of Python."""
 RUN = "__main__"
 OFFLINE = "--no-index"
 
@@ -130,6 +132,7 @@ def direct(module: str, code: ast.AST) -> Iterator[Need]:
     texts = {node.value for node in walk(code) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     if "pip" in texts and OFFLINE not in texts:
         yield INDEX
+    yield from (name for name in PROGRAMS if name in texts)
     for text in texts:
         yield from said(text)
     for node in walk(code):
