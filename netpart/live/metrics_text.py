@@ -26,7 +26,8 @@ def metrics_text(feed: RunFeed) -> str:
         ("worker_silent_seconds", "gauge", "Seconds since the last heartbeat of a worker", _position_rows(feed, 4)),
         ("worker_alive", "gauge", "1 for a worker that runs, 0 for one that has failed or ended", _alive_rows(feed)),
         ("memory_planned_bytes", "gauge", "Memory that the plan of a worker allocates", _planned_rows(feed)),
-        ("memory_resident_bytes", "gauge", "Memory of a worker's process, with Python", _resident_rows(feed)),
+        ("memory_resident_bytes", "gauge", "Memory of a worker's process, with Python", _memory_rows(feed, 0)),
+        ("memory_grown_bytes", "gauge", "Memory of a worker's process since its plan was compiled", _memory_rows(feed, 1)),
         ("sent_bytes_total", "counter", "Payload bytes sent by one worker to another", _sent_rows(feed)),
         ("wait_seconds", "gauge", "Seconds waited in the last sampled step, by edge", _wait_rows(feed)),
         ("staleness_mean", "gauge", "Mean staleness of the updates of servers", _staleness_rows(feed)),
@@ -93,9 +94,10 @@ def _planned_rows(feed: RunFeed) -> Iterator[Row]:
         yield {"worker": str(rank)}, float(nbytes)
 
 
-def _resident_rows(feed: RunFeed) -> Iterator[Row]:
-    for rank, nbytes in sorted((feed.value("resident") or {}).items()):
-        yield {"worker": str(rank)}, float(nbytes)
+def _memory_rows(feed: RunFeed, at: int) -> Iterator[Row]:
+    for rank, found in sorted((feed.value("memory") or {}).items()):
+        if found[at] is not None:
+            yield {"worker": str(rank)}, float(found[at])
 
 
 def _sent_rows(feed: RunFeed) -> Iterator[Row]:

@@ -60,7 +60,7 @@ class PageEvents:
         self.feed = feed
         self.opened = monotonic()
         self.charts: dict[str, Any] = {}
-        self.resident: dict[str, int] = {}
+        self.memory: dict[str, tuple[int, int | None]] = {}
         self.sent: dict[tuple[int, int], int] = {}
 
     def __call__(self, event: WatchEvent) -> None:
@@ -102,11 +102,11 @@ class PageEvents:
     def _add_step(self, event: StepSampled) -> None:
         """Show a sampled step, and what its workers have sent and hold."""
         self.charts = self.charts | {str(event.group): step_chart(event)}
-        self.resident = self.resident | {str(each.rank): each.resident for each in event.workers}
+        self.memory = self.memory | {str(each.rank): (each.resident, each.grown) for each in event.workers}
         for each in event.workers:
             self.sent |= {(each.rank, target): nbytes for target, nbytes in each.sent_to.items()}
         sent = [[source, target, nbytes] for (source, target), nbytes in sorted(self.sent.items())]
-        self.feed.put(charts=self.charts, resident=self.resident, sent=sent)
+        self.feed.put(charts=self.charts, memory=self.memory, sent=sent)
 
 
 def _position_row(at: Any) -> list[Any]:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from threading import Thread
+from time import monotonic
 
 from netpart.errors import ConfigError, os_error_text
 from netpart.live.http_request import HttpRefusal, HttpRequest, check_request, parse_request
@@ -28,8 +29,9 @@ CONNECTIONS = 32
 """Connections at a time. Further ones are closed."""
 ALIVE_SECONDS = 15.0
 """Time after which a feed without news sends an empty line, which shows whether the client is still there."""
-CLOSING_SECONDS = 2.0
-"""How long clients may take to read the end of a feed."""
+CLOSING_SECONDS = 5.0
+"""How long the server stays after the end of a run for pages that have not read it: also for one that is just being
+loaded again."""
 COMMON = (
     "Cache-Control: no-store", "Referrer-Policy: no-referrer", "X-Content-Type-Options: nosniff",
     "X-Frame-Options: DENY", "Cross-Origin-Resource-Policy: same-origin", "Connection: close",
@@ -52,6 +54,7 @@ class PageServer:
         self._opened: Future[int] = Future()
         self._tasks: set[asyncio.Task[None]] = set()
         self._waiting: set[asyncio.Event] = set()
+        self._left: float | None = None
         self._over = False
         self._thread = Thread(target=self._run_loop, name="netpart-page", daemon=True)
 
@@ -89,15 +92,21 @@ class PageServer:
                 self._opened.set_exception(error)
 
     async def _serve(self) -> None:
-        """Accept connections until the run is over, then give clients some time."""
+        """Accept connections until the run is over and the pages have read its end."""
         self._loop = asyncio.get_running_loop()
-        self._ended = asyncio.Event()
+        self._ended, self._moved = asyncio.Event(), asyncio.Event()
         server = await asyncio.start_server(self._accept, HOST, self.port, limit=HEAD_BYTES, backlog=CONNECTIONS)
         self._opened.set_result(server.sockets[0].getsockname()[1])
         await self._ended.wait()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._until_read(), CLOSING_SECONDS)
         server.close()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=CLOSING_SECONDS)
+
+    async def _until_read(self) -> None:
+        """Wait until no page is left that reads the feed, or was reading it CLOSING_SECONDS ago: it may come back."""
+        while self._waiting or (self._left is not None and monotonic() - self._left < CLOSING_SECONDS):
+            self._moved.clear()
+            await self._moved.wait()
 
     def _wake_feeds(self) -> None:
         for waiting in self._waiting:
@@ -158,6 +167,7 @@ class PageServer:
         await _write_head(writer, "200 OK", FEED)
         news = asyncio.Event()
         self._waiting.add(news)
+        self._left = monotonic()  # until it has read the end, whatever ends this connection
         try:
             while True:
                 over = self._over  # before the changes are read: none comes after it
@@ -167,11 +177,15 @@ class PageServer:
                 await _write_bytes(writer, (text or ": alive\n\n").encode())
                 number = changes[-1][0] if changes else number
                 if over:
+                    self._left = None
                     return
                 with suppress(TimeoutError):
                     await asyncio.wait_for(news.wait(), ALIVE_SECONDS)
         finally:
             self._waiting.discard(news)
+            self._moved.set()
+            if self._left is not None:
+                self._left = monotonic()
 
 
 def _last_number(request: HttpRequest) -> int | None:

@@ -13,14 +13,17 @@ from math import isfinite
 from threading import Lock
 from typing import Any
 
+from netpart.errors import clip_text
 from netpart.live.curve_points import CurvePoints, Point
 
 Change = dict[str, Any]
 
 LOG_LINES = 300
 """Lines of the log that are kept."""
-RECENT = 500
-"""Changes that are kept for a page that was disconnected."""
+RECENT_BYTES = 4 << 20
+"""Largest size of the changes that are kept for a page that was disconnected; the latest one is kept in any case."""
+LONGEST_LINE = 4000
+"""Characters of a line of the log."""
 MOST_CURVES = 200
 """Largest number of curves; a net with more metrics has no curves of the others."""
 
@@ -34,7 +37,8 @@ class RunFeed:
         self._state: Change = {}
         self._curves: dict[str, CurvePoints] = {}
         self._log: deque[list[Any]] = deque(maxlen=LOG_LINES)
-        self._recent: deque[tuple[int, str]] = deque(maxlen=RECENT)
+        self._recent: deque[tuple[int, str]] = deque()
+        self._recent_bytes = 0
         self._number = 0
 
     def put(self, **values: Any) -> None:
@@ -59,14 +63,18 @@ class RunFeed:
     def add_line(self, seconds: float, text: str, kind: str = "note") -> None:
         """Add a line to the log, at ``seconds`` since the page was opened."""
         with self._lock:
-            line = [round(seconds, 1), text, kind]
+            line = [round(seconds, 1), clip_text(text, LONGEST_LINE), kind]
             self._log.append(line)
             self._note({"log": [line]})
         self.wake()
 
     def _note(self, change: Change) -> None:
+        text = encode_json(change)
         self._number += 1
-        self._recent.append((self._number, encode_json(change)))
+        self._recent.append((self._number, text))
+        self._recent_bytes += len(text)
+        while self._recent_bytes > RECENT_BYTES and len(self._recent) > 1:
+            self._recent_bytes -= len(self._recent.popleft()[1])
 
     def since(self, number: int | None) -> list[tuple[int, str]]:
         """The changes after ``number``, each with its number, as JSON. The whole state if some are no longer kept."""

@@ -307,7 +307,7 @@ class UpdatesProto(_message.Message):
     def __init__(self, rank: _Optional[int] = ..., number: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class TraceProto(_message.Message):
-    __slots__ = ("rank", "what", "index", "start", "end", "memory", "peak", "peak_at", "step", "sent", "resident_bytes")
+    __slots__ = ("rank", "what", "index", "start", "end", "memory", "peak", "peak_at", "step", "sent", "resident_bytes", "grown_bytes")
     RANK_FIELD_NUMBER: _ClassVar[int]
     WHAT_FIELD_NUMBER: _ClassVar[int]
     INDEX_FIELD_NUMBER: _ClassVar[int]
@@ -319,6 +319,7 @@ class TraceProto(_message.Message):
     STEP_FIELD_NUMBER: _ClassVar[int]
     SENT_FIELD_NUMBER: _ClassVar[int]
     RESIDENT_BYTES_FIELD_NUMBER: _ClassVar[int]
+    GROWN_BYTES_FIELD_NUMBER: _ClassVar[int]
     rank: int
     what: _containers.RepeatedCompositeFieldContainer[TracedProto]
     index: _containers.RepeatedScalarFieldContainer[int]
@@ -330,7 +331,8 @@ class TraceProto(_message.Message):
     step: int
     sent: _containers.RepeatedCompositeFieldContainer[CountProto]
     resident_bytes: int
-    def __init__(self, rank: _Optional[int] = ..., what: _Optional[_Iterable[_Union[TracedProto, _Mapping]]] = ..., index: _Optional[_Iterable[int]] = ..., start: _Optional[_Iterable[float]] = ..., end: _Optional[_Iterable[float]] = ..., memory: _Optional[_Iterable[_Union[HeldProto, _Mapping]]] = ..., peak: _Optional[_Iterable[_Union[HeldProto, _Mapping]]] = ..., peak_at: _Optional[str] = ..., step: _Optional[int] = ..., sent: _Optional[_Iterable[_Union[CountProto, _Mapping]]] = ..., resident_bytes: _Optional[int] = ...) -> None: ...
+    grown_bytes: int
+    def __init__(self, rank: _Optional[int] = ..., what: _Optional[_Iterable[_Union[TracedProto, _Mapping]]] = ..., index: _Optional[_Iterable[int]] = ..., start: _Optional[_Iterable[float]] = ..., end: _Optional[_Iterable[float]] = ..., memory: _Optional[_Iterable[_Union[HeldProto, _Mapping]]] = ..., peak: _Optional[_Iterable[_Union[HeldProto, _Mapping]]] = ..., peak_at: _Optional[str] = ..., step: _Optional[int] = ..., sent: _Optional[_Iterable[_Union[CountProto, _Mapping]]] = ..., resident_bytes: _Optional[int] = ..., grown_bytes: _Optional[int] = ...) -> None: ...
 
 class LookProto(_message.Message):
     __slots__ = ("step",)

@@ -105,7 +105,7 @@ class Conversation:
         self.run_id = secrets.token_bytes(8)
         self.secret = options.seal.draw_secret(self.run_id)
         watching = WatchBook(partition, options.first_step, members, send, listener)
-        self.watching = watching if options.watched and trains else None
+        self.watching = watching if options.watched and trains and not options.trace else None
         self.refusals = RefusalBook(self.cluster, lambda text: listener(Noticed(text)))
 
     def hear(self, member: MemberRecord, kind: str, said: Any) -> None:

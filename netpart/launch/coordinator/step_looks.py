@@ -108,7 +108,8 @@ class StepLooks:
             if count.bytes:  # a worker also says, without a byte, that it has finished a step
                 sent[name] += count.bytes
                 sent_to[target] += count.bytes
-        return SampledWorker(rank, decode_actions(trace), dict(sent), dict(sent_to), trace.resident_bytes)
+        grown = trace.grown_bytes if trace.HasField("grown_bytes") else None
+        return SampledWorker(rank, decode_actions(trace), dict(sent), dict(sent_to), trace.resident_bytes, grown)
 
 
 def decode_actions(trace: TraceProto) -> tuple[SampledAction, ...]:

@@ -17,7 +17,7 @@ from collections import deque
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from netpart.choices import TRAIN
+from netpart.choices import MEMORY, TRAIN
 from netpart.errors import NetpartError
 from netpart.launch.control.due_steps import barrier_steps, evaluation_times, is_due, must_drain
 from netpart.launch.member.checkpoint_files import LOCAL, CheckpointFiles
@@ -63,7 +63,7 @@ class WorkerLoop:
         self.end = max(welcome.first_step, job.train_steps)
         self.played: set[str] = set()
         self.halting = HaltAgreement(control, self.flush_to_halt)
-        self.sampler = StepSampler(control, player, transport.counts)
+        self.sampler = StepSampler(control, player, transport.counts, welcome.transport == MEMORY)
         self.applied: list[int] = []
         self.train_seconds = 0.0
         self.batches = 0

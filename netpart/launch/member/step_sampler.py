@@ -20,12 +20,16 @@ if TYPE_CHECKING:
 
 
 class StepSampler:
-    """Sampler of the steps of ``player``. ``counts`` are the payload bytes sent so far, by channel."""
+    """Sampler of the steps of ``player``. ``counts`` are the payload bytes sent so far, by channel. ``shared``: other
+    workers are in the same process. ``before`` is the memory of the process, in bytes, before the plan was allocated.
+    """
 
-    def __init__(self, control: ControlClient, player: Player, counts: Mapping[Channel, int]) -> None:
+    def __init__(self, control: ControlClient, player: Player, counts: Mapping[Channel, int], shared: bool) -> None:
         self.control = control
         self.player = player
         self.counts = counts
+        self.shared = shared
+        self.before = 0
         self.asked: int | None = None
         self.ahead = 0.0
 
@@ -53,6 +57,8 @@ class StepSampler:
         message.trace.rank = self.control.rank
         message.trace.step = step
         message.trace.resident_bytes = resident_memory()
+        if not self.shared:
+            message.trace.grown_bytes = max(0, message.trace.resident_bytes - self.before)
         for channel, nbytes in self.counts.items():
             message.trace.sent.add(channel=[int(c) for c in channel], bytes=nbytes)
         self.control.send(message)

@@ -44,7 +44,8 @@ class SampledWorker:
 
     ``actions`` is empty on a GPU. ``sent`` has the payload bytes that it has sent since the start of the run, by the
     names of its edges in the graph, and ``sent_to`` the same by the rank that they were sent to. ``resident`` is the
-    memory of its process in bytes, with Python and its libraries; with --launcher threads all workers have one process.
+    memory of its process in bytes, with Python and its libraries. ``grown`` is how much of it came since its plan was
+    compiled, to be compared with the plan; None with --launcher threads, where all workers have one process.
     """
 
     rank: int
@@ -52,6 +53,7 @@ class SampledWorker:
     sent: dict[str, int]
     sent_to: dict[int, int]
     resident: int
+    grown: int | None
 
 
 @dataclass(frozen=True)

@@ -51,10 +51,18 @@
   }
 
   function memory(state, rank) {
-    const planned = state.run ? state.run.memory[rank] : null, held = (state.resident || {})[rank];
-    const text = document.createElement("div");
-    text.textContent = (planned === null ? "" : bytes(planned)) + (held ? `; process ${bytes(held)}` : "");
-    return text;
+    const planned = state.run ? state.run.memory[rank] : 0, [held, grown] = (state.memory || {})[rank] || [0, null];
+    const made = document.createElement("div"), words = [`${bytes(planned)} planned`];
+    if (grown !== null) {
+      const meter = document.createElement("meter"), share = planned ? grown / planned : 0;
+      Object.assign(meter, { min: 0, max: 1.5, high: 1.25, optimum: 1, value: share });
+      meter.title = "memory that came since the plan was compiled, as a share of the plan";
+      made.append(meter);
+      words.push(`${bytes(grown)} held (${Math.round(100 * share)} %)`);
+    }
+    if (held) words.push(`process ${bytes(held)}`);
+    made.append(words.join(", "));
+    return made;
   }
 
   function showWorkers(state) {
@@ -68,7 +76,7 @@
       if (dead) made.className = "failed";
       return made;
     });
-    fill("#workers", ["worker", "device", "step", "does", "memory planned"], rows);
+    fill("#workers", ["worker", "device", "step", "does", "memory"], rows);
   }
 
   function showWaits(state) {
@@ -132,7 +140,7 @@
   }
 
   run.on(["run", "positions", "curves", "link", "end"], showHead);
-  run.on(["run", "positions", "resident", "end"], showWorkers);
+  run.on(["run", "positions", "memory", "end"], showWorkers);
   run.on(["charts"], showWaits);
   run.on(["sent"], showSent);
   run.on(["staleness"], showStaleness);
