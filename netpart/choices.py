@@ -38,6 +38,9 @@ COLLECTIVES = AUTO, RING, DOUBLING, TREE, DIRECT, HIERARCHICAL, NCCL
 RESULT = "result of netpart predict"
 """The layer that `netpart predict` appends to a net. Its values leave the workers, one mini-batch after another."""
 DRAWING_FORMATS = "dot", "json", "svg", "txt"
+PAGE = "html"
+JOB_FORMATS = *DRAWING_FORMATS, PAGE
+"""Formats of the drawing of a job: that of any net, or a page, which also explains and prices the training net."""
 NONE, BLOCKS = "none", "blocks"
 FOLDS = AUTO, NONE, BLOCKS
 """What a drawing folds: the blocks of a net with many parts, nothing, or the blocks of any net."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from netpart.api.job_argument import JobOrPath, check_choice, place_job
-from netpart.choices import AUTO, DIRECTIONS, DOWN, DRAWING_FORMATS, FOLDS, PHASES
+from netpart.choices import AUTO, DIRECTIONS, DOWN, FOLDS, JOB_FORMATS, PAGE, PHASES
 from netpart.draw.job_drawings import draw_job_groups, draw_job_net, draw_job_schedule
 
 SUBJECTS = ("net", "turns", "groups")
@@ -15,18 +15,22 @@ def draw(
 ) -> str:  # fmt: skip
     """The text of a drawing of ``job``, cut over ``workers``.
 
-    ``what`` is "net", the partitioned net of ``phase`` in ``format`` ("svg", "dot", "txt", "json"); or as SVG "turns",
+    ``what`` is "net", the partitioned net of ``phase`` in ``format`` ("svg", "dot", "txt", "json"), or as page ("html", of the training net); or as SVG "turns",
     the schedule of the workers over time, or "groups", the worker groups and their servers. ``fold``: "blocks" draws
     repeated blocks of layers as one box, "auto" does in nets of many parts. Without ``helpers`` they become arrows.
     ``direction`` is "TB", downwards, or "LR", to the right. The other arguments are
     those of ``partition``. Raises what that raises, and ConfigError for an unknown choice.
     """
     check_choice("what", what, SUBJECTS)
-    check_choice("format", format, DRAWING_FORMATS if what == "net" else ("svg",))
+    check_choice("format", format, JOB_FORMATS if what == "net" else ("svg",))
     check_choice("phase", phase, PHASES)
     check_choice("fold", fold, FOLDS)
     check_choice("direction", direction, DIRECTIONS)
     job = place_job(job, workers, scheme, override)
+    if format == PAGE:
+        from netpart.draw.page.job_page import draw_job_page
+
+        return draw_job_page(job)
     if what == "net":
         return draw_job_net(job, format, phase, fold, helpers, direction)
     return draw_job_schedule(job) if what == "turns" else draw_job_groups(job)

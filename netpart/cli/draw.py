@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netpart.choices import AUTO, DIRECTIONS, DOWN, DRAWING_FORMATS, FOLDS, PHASES
+from netpart.choices import AUTO, DIRECTIONS, DOWN, DRAWING_FORMATS, FOLDS, JOB_FORMATS, PAGE, PHASES
 
 if TYPE_CHECKING:
     from netpart.proto.reader import Job
@@ -15,9 +15,12 @@ HELP = "draw the partitioned net: one colour per worker, with helpers, and bytes
 PRINTED = ".pdf", ".png"
 """Endings of files that are made from an SVG."""
 SUFFIXES = {
-    ".gv": "dot", ".text": "txt", **{f".{name}": name for name in DRAWING_FORMATS}, **dict.fromkeys(PRINTED, "svg"),
+    ".gv": "dot", ".text": "txt", ".htm": PAGE, **{f".{name}": name for name in JOB_FORMATS}, **dict.fromkeys(PRINTED, "svg"),
 }  # fmt: skip
-LOOKS = {"fold": ("dot", "svg", "txt"), "hide_helpers": ("dot", "svg", "txt"), "rankdir": ("dot", "svg")}
+LOOKS = {
+    "fold": ("dot", "svg", "txt"), "hide_helpers": ("dot", "svg", "txt"), "rankdir": ("dot", "svg"),
+    "phase": DRAWING_FORMATS,
+}  # fmt: skip
 """Options about the look of a net, and the formats that have it."""
 
 
@@ -28,9 +31,7 @@ def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = subparsers.add_parser("draw", help=HELP, description=HELP)
     add_job_options(parser, computes=False)
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to FILE instead of standard output")
-    parser.add_argument(
-        "--format", choices=DRAWING_FORMATS, help="format (default: by the ending of FILE; txt without -o)"
-    )
+    parser.add_argument("--format", choices=JOB_FORMATS, help="format (default: by the ending of FILE; txt without -o)")
     parser.add_argument(
         "--turns", action="store_true", help="draw the schedule of workers over time instead of the net, as svg"
     )
@@ -42,7 +43,7 @@ def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("--hide-helpers", action="store_true", help="draw layers alone; helpers become arrows")
     parser.add_argument("--rankdir", choices=DIRECTIONS, help="direction: TB downwards (default), LR to the right")
-    parser.add_argument("--phase", choices=PHASES, default="train", help="net of this phase (default: train)")
+    parser.add_argument("--phase", choices=PHASES, help="net of this phase (default: train)")
     return parser
 
 
@@ -77,12 +78,16 @@ def run_verb(args: argparse.Namespace) -> int:
 def _draw_subject(args: argparse.Namespace, job: Job, chosen: str) -> str:
     """The drawing of what was asked for: the schedule, the groups, or the net in the format ``chosen``."""
     from netpart.draw.job_drawings import draw_job_groups, draw_job_net, draw_job_schedule
+    from netpart.draw.page.job_page import draw_job_page
 
     if args.turns:
         return draw_job_schedule(job)
     if args.groups:
         return draw_job_groups(job)
-    return draw_job_net(job, chosen, args.phase, args.fold or AUTO, not args.hide_helpers, args.rankdir or DOWN)
+    if chosen == PAGE:
+        return draw_job_page(job)
+    looks = args.fold or AUTO, not args.hide_helpers, args.rankdir or DOWN
+    return draw_job_net(job, chosen, args.phase or "train", *looks)
 
 
 def _check_looks(args: argparse.Namespace, asked: str, chosen: str) -> None:
@@ -105,6 +110,6 @@ def _output_format(output: Path | None) -> str:
         return "txt"
     found = SUFFIXES.get(output.suffix.lower())
     if found is None:
-        known = ", ".join(sorted({*PRINTED, *(f".{name}" for name in DRAWING_FORMATS)}))
+        known = ", ".join(sorted({*PRINTED, *(f".{name}" for name in JOB_FORMATS)}))
         raise ConfigError("--output", f"a name that ends in {known}", repr(str(output)), "or add --format")
     return found

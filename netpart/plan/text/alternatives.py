@@ -17,6 +17,7 @@ from netpart.graph.passes.placer import LayerPlacer
 from netpart.layers.layer import INPUT
 from netpart.plan.price.ledger import compute_ledger
 from netpart.plan.price.worker_shares import flops_and_memory, sum_by_worker
+from netpart.plan.text.cut_settings import cut_settings
 from netpart.plan.text.cut_text import place_text
 from netpart.plan.text.spelling import cut_fields, spell_placement, wanted_placements
 from netpart.progress import track_items
@@ -28,13 +29,14 @@ from netpart.spec import RECORD, Placement
 @dataclass(frozen=True)
 class CutAlternative:
     """A cut of the layer, in words and as a job writes it; the bytes that a step sends and the FLOPs of its busiest
-    worker."""
+    worker. ``settings`` are what ``--set`` takes instead."""
 
     cut: str
     written: str
     moved: int
     flops: int
     present: bool
+    settings: tuple[str, ...] = ()
 
 
 def find_alternatives(partition: Partition, name: str, folder: Path | None = None) -> list[CutAlternative]:
@@ -112,7 +114,8 @@ def _price_alternative(partition: Partition, node: Node, conf: LayerProto, prese
     text = text_format.MessageToString(conf, as_one_line=True, use_short_repeated_primitives=True)
     moved = compute_ledger(partition).total
     busiest = max(sum_by_worker(forward + backward).values(), default=0)
-    return CutAlternative(place_text(node.layer, placement), text, moved, busiest, present)
+    settings = () if present else tuple(cut_settings(partition.job.neuralnet.layer[int(node.at[2])], conf))
+    return CutAlternative(place_text(node.layer, placement), text, moved, busiest, present, settings)
 
 
 def _present_cut(partition: Partition, node: Node) -> LayerProto:

@@ -54,15 +54,38 @@ def explain_layer(partition: Partition, name: str) -> LayerExplanation:
 
     Raises ConfigError, with the nearest names, for a layer that the training net does not have.
     """
-    node = _find_layer(partition, name)
-    around = HelperNeighbours(partition.graph)
-    reasons = ReasonFinder(partition, around)
-    return LayerExplanation(
-        name, type_name(node.conf).removeprefix("k"),
-        place_text(node.layer, partition.graph.placements[node.index]),
-        tuple(_explain_shard(around, part) for part in around.shards(node)), tuple(reasons.of(around.before(node))),
-        tuple(reasons.of(around.after(node))), tuple(_describe_sums(partition, node)), _moved_by_kind(partition, name),
-    )  # fmt: skip
+    return LayerExplainer(partition).explain(name)
+
+
+class LayerExplainer:
+    """Explains the layers of ``partition``. ``around`` and ``reasons`` are those of its helpers."""
+
+    def __init__(self, partition: Partition) -> None:
+        self.partition = partition
+        self.around = HelperNeighbours(partition.graph)
+        self.reasons = ReasonFinder(partition, self.around)
+        self._moves = _layer_bytes_by_kind(partition)
+
+    def explain(self, name: str) -> LayerExplanation:
+        """Explain layer ``name``, as ``explain_layer`` does."""
+        node = _find_layer(self.partition, name)
+        around = self.around
+        return LayerExplanation(
+            name, type_name(node.conf).removeprefix("k"),
+            place_text(node.layer, self.partition.graph.placements[node.index]),
+            tuple(_explain_shard(around, part) for part in around.shards(node)),
+            tuple(self.reasons.of(around.before(node))), tuple(self.reasons.of(around.after(node))),
+            tuple(_describe_sums(self.partition, node)), self._moved_by_kind(node),
+        )  # fmt: skip
+
+    def _moved_by_kind(self, node: Node) -> dict[str, int]:
+        """Bytes of a step that carry a layer's output, its gradient and those of its parameters, by kind."""
+        graph = self.partition.graph
+        # The inner layer and the totals that the rewrite inserted for this layer count as its own traffic.
+        own = [node, *inserted_inner_layers(graph, node)]
+        names = [n.name for each in own for n in (each, *inserted_totals(graph, each))]
+        counts = {kind: sum(found[name] for name in names) for kind, found in self._moves.items()}
+        return {kind: nbytes for kind, nbytes in counts.items() if nbytes}
 
 
 def _find_layer(partition: Partition, name: str) -> Node:
@@ -85,19 +108,13 @@ def _explain_shard(around: HelperNeighbours, part: Part) -> ShardExplanation:
     return ShardExplanation(part.name, part.worker, computes, tuple(needs))
 
 
-def _moved_by_kind(partition: Partition, name: str) -> dict[str, int]:
-    """Bytes of a step that carry a layer's output, its gradient and those of its parameters, by kind."""
+def _layer_bytes_by_kind(partition: Partition) -> dict[str, Counter[str]]:
+    """Bytes of a step by layer, for each kind of message."""
     entries = compute_ledger(partition).flows
-    graph = partition.graph
-    node = graph.net.by_name[name]
-    # The inner layer and the totals that the rewrite inserted for this layer count as its own traffic.
-    own = [node, *inserted_inner_layers(graph, node)]
-    names = [n.name for each in own for n in (each, *inserted_totals(graph, each))]
-    counts = Counter[str]()
-    for kind in dict.fromkeys(map(message_kind, entries)):
-        found = traffic_by_layer(partition, [entry for entry in entries if message_kind(entry) == kind])
-        counts[kind] = sum(found[each] for each in names)
-    return {kind: nbytes for kind, nbytes in counts.items() if nbytes}
+    return {
+        kind: traffic_by_layer(partition, [entry for entry in entries if message_kind(entry) == kind])
+        for kind in dict.fromkeys(map(message_kind, entries))
+    }
 
 
 def _describe_sums(partition: Partition, node: Node) -> Iterator[str]:

@@ -1,0 +1,3 @@
+"""The page of a partitioned net: one HTML file with the cut and the uncut net, the traffic, and a step to play."""
+
+from __future__ import annotations
