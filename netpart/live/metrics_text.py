@@ -101,8 +101,9 @@ def _memory_rows(feed: RunFeed, at: int) -> Iterator[Row]:
 
 
 def _sent_rows(feed: RunFeed) -> Iterator[Row]:
-    for source, target, nbytes in feed.value("sent") or ():
-        yield {"source": str(source), "target": str(target)}, float(nbytes)
+    for ends, nbytes in (feed.value("sent") or {}).items():
+        source, target = ends.split(" → ")
+        yield {"source": source, "target": target}, float(nbytes)
 
 
 def _wait_rows(feed: RunFeed) -> Iterator[Row]:

@@ -19,6 +19,7 @@ from netpart.live.page_server import PageServer
 from netpart.live.run_feed import RunFeed
 from netpart.live.run_page import build_run_page
 from netpart.live.step_bars import step_chart
+from netpart.units import plural_text
 
 LONG = ("bytes_by_edge", "step_seconds")
 """Fields of a summary that are too long for the page."""
@@ -59,15 +60,13 @@ class PageEvents:
     def __init__(self, feed: RunFeed) -> None:
         self.feed = feed
         self.opened = monotonic()
-        self.charts: dict[str, Any] = {}
-        self.memory: dict[str, tuple[int, int | None]] = {}
-        self.sent: dict[tuple[int, int], int] = {}
 
     def __call__(self, event: WatchEvent) -> None:
         """Take one event."""
         match event:
             case Started():
                 self.feed.put(run=asdict(event))
+                self._add_line(f"{plural_text(event.workers, 'worker')} ready, {plural_text(event.steps, 'step')}")
             case Measured():
                 self._add_metrics(event)
             case Positions():
@@ -98,15 +97,17 @@ class PageEvents:
         self.feed.add_points({
             f"{event.phase}/{name}": (event.step, round(event.seconds, 3), value) for name, value in values.items()
         })  # fmt: skip
+        shown = ", ".join(f"{name} = {value:.6g}" for name, value in event.metrics.items())
+        self._add_line(f"{event.phase} at step {event.step}: {shown}")
 
     def _add_step(self, event: StepSampled) -> None:
         """Show a sampled step, and what its workers have sent and hold."""
-        self.charts = self.charts | {str(event.group): step_chart(event)}
-        self.memory = self.memory | {str(each.rank): (each.resident, each.grown) for each in event.workers}
-        for each in event.workers:
-            self.sent |= {(each.rank, target): nbytes for target, nbytes in each.sent_to.items()}
-        sent = [[source, target, nbytes] for (source, target), nbytes in sorted(self.sent.items())]
-        self.feed.put(charts=self.charts, memory=self.memory, sent=sent)
+        workers = event.workers
+        self.feed.update(
+            charts={str(event.group): step_chart(event)},
+            memory={str(each.rank): (each.resident, each.grown) for each in workers},
+            sent={f"{each.rank} → {target}": nbytes for each in workers for target, nbytes in each.sent_to.items()},
+        )
 
 
 def _position_row(at: Any) -> list[Any]:

@@ -1,7 +1,7 @@
 """RunFeed: the state of a run for its page, and the changes of it.
 
-A change is a dictionary for JSON. The values of ``curves`` and ``log`` are appended to those that a page has, others
-replace them. A page that connects, or was away for long, receives the whole state as one change with ``reset``.
+A change is a dictionary for JSON. The values of ``curves`` and ``log`` are appended to those that a page has, those of
+``charts``, ``memory`` and ``sent`` replace rows of its tables, and others replace what it has. A page that connects, or was away for long, receives the whole state as one change with ``reset``.
 """
 
 from __future__ import annotations
@@ -46,6 +46,14 @@ class RunFeed:
         with self._lock:
             self._state |= values
             self._note(values)
+        self.wake()
+
+    def update(self, **tables: dict[str, Any]) -> None:
+        """Add to tables of the state, each a dictionary, or replace their values of the same key."""
+        with self._lock:
+            for name, rows in tables.items():
+                self._state[name] = self._state.get(name, {}) | rows
+            self._note(tables)
         self.wake()
 
     def add_points(self, points: dict[str, Point]) -> None:

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from netpart.launch.report.watch_events import SampledWorker, StepSampled
-from netpart.measure.timeline import STEP, WAIT, TimelineEvent
+from netpart.measure.timeline import BACKWARD, FORWARD, STEP, WAIT, TimelineEvent, own_seconds
 
+PHASES = {FORWARD: 0, BACKWARD: 1}
 FINEST = 6000
 """Parts of a step, over all workers: neighbours of one kind that are shorter are drawn as one bar."""
 
@@ -16,20 +17,34 @@ FINEST = 6000
 def step_chart(sampled: StepSampled) -> dict[str, Any]:
     """The chart of a step as values for JSON: times are in microseconds from the start of its first worker.
 
-    A bar is [kind, name, start, duration, actions]. ``waits`` has the seconds waited by what was waited for.
+    A bar is [kind, name, start, duration, actions]. ``own`` has the time of a worker by kind. ``waits`` has the seconds
+    waited by what was waited for, and ``parts`` the time of each part of the graph.
     """
     events = {each.rank: _timeline_events(each, sampled.step) for each in sampled.workers}
     began = min((event.start for row in events.values() for event in row), default=0.0)
     ended = max((event.end for row in events.values() for event in row), default=0.0)
     finest = (ended - began) * len(events) / FINEST
     rows = [
-        {"rank": rank, "bars": [_bar_values(bar, began) for bar in joined_bars(row, finest)]}
+        {
+            "rank": rank, "bars": [_bar_values(bar, began) for bar in joined_bars(row, finest)],
+            "own": {kind: _micros(seconds) for kind, seconds in own_seconds(row).items()},
+        }
         for rank, row in events.items()
-    ]
+    ]  # fmt: skip
     waits = wait_seconds(event for row in events.values() for event in row)
     return {
-        "group": sampled.group, "step": sampled.step, "micros": _micros(ended - began), "workers": rows, "waits": waits
+        "group": sampled.group, "step": sampled.step, "micros": _micros(ended - began), "workers": rows, "waits": waits,
+        "parts": part_micros(event for row in events.values() for event in row),
     }  # fmt: skip
+
+
+def part_micros(events: Iterable[TimelineEvent]) -> dict[str, list[float]]:
+    """Microseconds of each part of the graph: forward, backward and the rest, such as sending or adding."""
+    found = defaultdict[str, list[float]](lambda: [0.0, 0.0, 0.0])
+    for event in events:
+        if event.kind != WAIT:
+            found[event.part][PHASES.get(event.kind, 2)] += event.seconds
+    return {name: [_micros(seconds) for seconds in row] for name, row in found.items()}
 
 
 def _timeline_events(worker: SampledWorker, step: int) -> list[TimelineEvent]:

@@ -1,5 +1,5 @@
 "use strict";
-// One small chart for each metric: training is a line, validations and tests are dots.
+// One small chart for each metric: training is a line, validations and tests are dots, each phase with its colour.
 (() => {
   const run = window.netpartRun;
   const SVG = "http://www.w3.org/2000/svg";
@@ -12,43 +12,11 @@
     return made;
   }
 
-  function span(values) {
-    const known = values.filter((value) => value !== null);
-    const low = Math.min(...known), high = Math.max(...known);
-    return low < high ? [low, high] : [low - 0.5, high + 0.5];
-  }
-
-  function makeChart(name) {
-    const figure = document.createElement("figure");
-    figure.innerHTML = "<figcaption><span></span><b></b></figcaption><div class=scale><span></span></div>";
-    figure.append(shape("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, preserveAspectRatio: "none", role: "img" }));
-    figure.append(figure.querySelector(".scale").cloneNode(true));
-    figure.lastChild.append(document.createElement("span"));
-    figure.querySelector("figcaption span").textContent = name;
-    document.querySelector("#curves .grid").append(figure);
-    return figure;
-  }
-
-  function drawChart(name, points) {
-    if (!charts.has(name)) charts.set(name, makeChart(name));
-    const figure = charts.get(name), svg = figure.querySelector("svg");
-    const [left, right] = span(points.map((p) => p[0])), [low, high] = span(points.map((p) => p[2]));
-    const place = ([step, , value]) => [
-      EDGE + ((step - left) / (right - left)) * (WIDE - 2 * EDGE),
-      HIGH - EDGE - ((value - low) / (high - low)) * (HIGH - 2 * EDGE),
-    ].map((number) => number.toFixed(1));
-    const places = points.filter((p) => p[2] !== null).map(place);
-    const dots = name.startsWith("train/") && places.length > 1 ? []
-      : places.map(([x, y]) => shape("circle", { cx: x, cy: y, r: 2 }));
-    const path = shape("path", { d: places.map((p, at) => (at ? "L" : "M") + p.join(" ")).join("") });
-    svg.replaceChildren(shape("line", { x1: 0, x2: WIDE, y1: HIGH - 1, y2: HIGH - 1 }), path, ...dots);
-    const last = points[points.length - 1];
-    figure.querySelector("b").textContent = number(last[2]);
-    svg.setAttribute("aria-label", `${name} at step ${last[0]}: ${number(last[2])}`);
-    const [top, from, to] = figure.querySelectorAll(".scale span");
-    top.textContent = number(high);
-    from.textContent = `${number(low)} · step ${points[0][0]}`;
-    to.textContent = last[0];
+  function element(name, className, ...children) {
+    const made = document.createElement(name);
+    made.className = className;
+    made.append(...children);
+    return made;
   }
 
   function number(value) {
@@ -57,14 +25,73 @@
     return size >= 1e6 || (size > 0 && size < 1e-3) ? value.toExponential(3) : String(Number(value.toPrecision(5)));
   }
 
+  function makeChart(name) {
+    const title = element("span", ""), values = element("b", "");
+    title.textContent = name.replaceAll("_", " ");
+    const svg = shape("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, preserveAspectRatio: "none", role: "img" });
+    const scales = [1, 2, 3].map(() => element("span", ""));
+    const figure = element("figure", "", element("figcaption", "", title, values),
+      element("div", "scale", scales[0]), svg, element("div", "scale", ...scales.slice(1)));
+    document.querySelector("#curves .grid").append(figure);
+    return { figure, values, svg, scales };
+  }
+
+  // What is between the lowest and the highest of values; around a single one there is some room.
+  function span(values) {
+    const [low, high] = [Math.min(...values), Math.max(...values)];
+    return low < high ? [low, high] : [low - 0.5, high + 0.5];
+  }
+
+  function drawPhase(phase, points, place) {
+    const known = points.filter((point) => point[2] !== null).map(place);
+    const path = shape("path", { d: known.map((at, index) => (index ? "L" : "M") + at.join(" ")).join("") });
+    const dots = phase === "train" && known.length > 1 ? [] : known.map(([x, y]) => shape("circle", { cx: x, cy: y, r: 2 }));
+    const group = shape("g", { class: phase });
+    group.append(path, ...dots);
+    return group;
+  }
+
+  function drawChart(name, phases) {
+    if (!charts.has(name)) charts.set(name, makeChart(name));
+    const { values, svg, scales } = charts.get(name);
+    const all = Object.values(phases).flat(), known = all.map((point) => point[2]).filter((value) => value !== null);
+    const [left, right] = span(all.map((point) => point[0])), [low, high] = span(known.length ? known : [0]);
+    const place = ([step, , value]) => [
+      EDGE + ((step - left) / (right - left)) * (WIDE - 2 * EDGE),
+      HIGH - EDGE - ((value - low) / (high - low)) * (HIGH - 2 * EDGE),
+    ].map((at) => at.toFixed(1));
+    const rows = Object.entries(phases);
+    svg.replaceChildren(shape("line", { x1: 0, x2: WIDE, y1: HIGH - 1, y2: HIGH - 1 }),
+      ...rows.map(([phase, points]) => drawPhase(phase, points, place)));
+    const last = rows.map(([phase, points]) => [phase, points[points.length - 1]]);
+    values.replaceChildren(...last.map(([phase, point]) => element("span", phase, `${phase} ${number(point[2])}`)));
+    svg.setAttribute("aria-label", last.map(([phase, [step, , value]]) => `${name}, ${phase}, step ${step}: ${number(value)}`).join("; "));
+    const several = known.length > 1, steps = all.map((point) => point[0]);
+    scales[0].textContent = several ? number(high) : " ";
+    scales[1].textContent = `${several ? number(low) + " · " : ""}step ${Math.min(...steps)}`;
+    scales[2].textContent = Math.max(...steps);
+  }
+
+  // The curves of a state by metric, then by phase: "train/loss/accuracy" is loss/accuracy of train.
+  function byMetric(curves) {
+    const found = {};
+    for (const [path, points] of Object.entries(curves)) {
+      const cut = path.indexOf("/"), name = path.slice(cut + 1);
+      if (points.length) (found[name] ||= {})[path.slice(0, cut)] = points;
+    }
+    return found;
+  }
+
   run.number = number;
+  run.element = element;
   run.on(["curves"], (state) => {
+    const found = byMetric(state.curves);
     // After a reset some may be gone: a page that was left open while another run took the port.
-    for (const [name, figure] of charts) {
-      if (state.curves[name]) continue;
+    for (const [name, { figure }] of charts) {
+      if (found[name]) continue;
       figure.remove();
       charts.delete(name);
     }
-    for (const [name, points] of Object.entries(state.curves)) if (points.length) drawChart(name, points);
+    for (const [name, phases] of Object.entries(found)) drawChart(name, phases);
   });
 })();

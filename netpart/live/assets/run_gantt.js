@@ -4,6 +4,7 @@
 (() => {
   const run = window.netpartRun;
   const KINDS = ["read", "forward", "backward", "update", "move", "talk", "wait"];
+  const NAMES = { talk: "send, receive", move: "copy, add" };
   const ROW = 26, GAP = 6, LABEL = 70;
   const place = document.querySelector("#gantt div");
 
@@ -55,11 +56,11 @@
     return `worker ${worker.rank}: ${name}${more}, ${(length / 1000).toFixed(3)} ms from ${(start / 1000).toFixed(3)} ms`;
   }
 
-  function addCanvas(group, chart) {
+  function addCanvas(chart) {
     const canvas = document.createElement("canvas");
     canvas.setAttribute("role", "img");
     canvas.setAttribute("aria-label", `step ${chart.step} of ${chart.workers.length} workers`);
-    canvas.onmousemove = (move) => {
+    canvas.onpointermove = canvas.onpointerdown = (move) => {
       document.querySelector("#hint").textContent = describe(barAt(chart, move.offsetX, move.offsetY));
     };
     place.append(canvas);
@@ -72,10 +73,18 @@
     for (const kind of KINDS) {
       const item = document.createElement("li"), mark = document.createElement("i");
       mark.className = kind;
-      item.append(mark, { talk: "send, receive", move: "copy, add" }[kind] || kind);
+      item.append(mark, NAMES[kind] || kind);
       key.append(item);
     }
     return key;
+  }
+
+  // The milliseconds of each worker by kind: the chart as text.
+  function makeTable(workers) {
+    const line = (name, values) => run.element("tr", "", ...values.map((value) => run.element(name, "", value)));
+    const rows = workers.map(({ rank, own }) => line("td", [`worker ${rank}`, ...KINDS.map((kind) => ((own[kind] || 0) / 1000).toFixed(2))]));
+    const table = run.element("table", "", line("th", ["ms", ...KINDS.map((kind) => NAMES[kind] || kind)]), ...rows);
+    return run.element("div", "scroll", table);
   }
 
   function draw(state) {
@@ -87,8 +96,8 @@
     document.querySelector("#gantt .note").textContent = actions ? named.join(", ")
       : "steps on GPUs are not sampled: netpart profile traces them";
     if (!actions) return;
-    charts.forEach(([group, chart]) => addCanvas(group, chart));
-    place.append(makeKey());
+    charts.forEach(([, chart]) => addCanvas(chart));
+    place.append(makeKey(), makeTable(charts.flatMap(([, chart]) => chart.workers)));
   }
 
   run.on(["charts"], draw);

@@ -6,6 +6,7 @@
   const LINK = { open: "running", lost: "no answer: the run has ended or was killed", ended: "ended" };
 
   function bytes(count) {
+    count = Math.max(0, Math.round(count));
     if (count < 1024) return `${count} B`;
     const power = Math.min(4, Math.floor(Math.log2(count) / 10));
     return `${(count / 1024 ** power).toPrecision(3)} ${["B", "KiB", "MiB", "GiB", "TiB"][power]}`;
@@ -50,49 +51,61 @@
     return Math.max(0, ...training, ...curves.map(([, points]) => points[points.length - 1][0]));
   }
 
+  // A bar of the memory of a process: what it had before its plan was allocated, the plan, and what came beyond it.
   function memory(state, rank) {
     const planned = state.run ? state.run.memory[rank] : 0, [held, grown] = (state.memory || {})[rank] || [0, null];
-    const made = document.createElement("div"), words = [`${bytes(planned)} planned`];
-    if (grown !== null) {
-      const meter = document.createElement("meter"), share = planned ? grown / planned : 0;
-      Object.assign(meter, { min: 0, max: 1.5, high: 1.25, optimum: 1, value: share });
-      meter.title = "memory that came since the plan was compiled, as a share of the plan";
-      made.append(meter);
-      words.push(`${bytes(grown)} held (${Math.round(100 * share)} %)`);
+    const made = run.element("div", "");
+    if (grown === null) {
+      made.textContent = `${bytes(planned)} planned` + (held ? `; all workers are one process: ${bytes(held)}` : "");
+      return made;
     }
-    if (held) words.push(`process ${bytes(held)}`);
-    made.append(words.join(", "));
+    const pieces = [["before", held - grown], ["planned", Math.min(planned, grown)], ["beyond", Math.max(0, grown - planned)]];
+    const bar = run.element("div", "memory", ...pieces.map(([name, size]) => {
+      const piece = run.element("i", name);
+      piece.style.flexGrow = size;
+      return piece;
+    }));
+    const words = `${bytes(held)}: ${bytes(held - grown)} before the plan, ${bytes(planned)} planned`;
+    made.append(bar, words + (grown > planned ? `, ${bytes(grown - planned)} more` : ""));
     return made;
   }
 
   function showWorkers(state) {
     const failed = state.end && state.end.rank, over = Boolean(state.end);
     const rows = (state.positions || []).map(([rank, phase, step, doing, silent]) => {
-      const dead = over && failed === rank;
+      const dead = over && failed === rank, well = over && state.end.summary;
       const words = dead ? "failed: " + state.end.failed.split("\n")[0] : over ? "ended" : doing;
       const heard = !over && silent > 2 ? `not heard for ${silent} s: ` : "";
-      const made = row([rank, state.run ? state.run.devices[rank] : "", `${phase} ${step}`, heard + words,
-        memory(state, rank)]);
+      const made = row([String(rank), state.run ? state.run.devices[rank] : "", well ? String(doneSteps(state)) : `${phase} ${step}`,
+        heard + words, memory(state, rank)]);
       if (dead) made.className = "failed";
       return made;
     });
     fill("#workers", ["worker", "device", "step", "does", "memory"], rows);
   }
 
+  function meter(value, most) {
+    const made = document.createElement("meter");
+    made.max = most || 1;
+    made.value = value;
+    return made;
+  }
+
+  // Waits of less than a thousandth of a step are left out.
   function showWaits(state) {
-    const rows = Object.values(state.charts || {}).flatMap((chart) => Object.entries(chart.waits));
-    const most = Math.max(...rows.map(([, seconds]) => seconds), 1e-12);
-    fill("#waits", null, rows.sort((a, b) => b[1] - a[1]).slice(0, 12).map(([name, seconds]) => {
-      const meter = document.createElement("meter");
-      meter.max = most;
-      meter.value = seconds;
-      return row([name, `${(seconds * 1000).toPrecision(3)} ms`, meter]);
-    }));
+    const rows = Object.values(state.charts || {}).flatMap((chart) => Object.entries(chart.waits)
+      .filter(([, seconds]) => seconds * 1e9 >= chart.micros));
+    const most = Math.max(...rows.map(([, seconds]) => seconds), 0);
+    find("#waits .note").hidden = rows.length > 0;
+    fill("#waits", null, rows.sort((a, b) => b[1] - a[1]).slice(0, 12)
+      .map(([name, seconds]) => row([name, `${(seconds * 1000).toPrecision(3)} ms`, meter(seconds, most)])));
   }
 
   function showSent(state) {
-    const rows = (state.sent || []).filter(([, , count]) => count).sort((a, b) => b[2] - a[2]).slice(0, 40);
-    fill("#sent", ["from", "to", "bytes"], rows.map(([from, to, count]) => row([from, to, bytes(count)])));
+    const rows = Object.entries(state.sent || {}).filter(([, count]) => count).sort((a, b) => b[1] - a[1]).slice(0, 40);
+    const most = Math.max(...rows.map(([, count]) => count), 0);
+    find("#sent .note").hidden = rows.length > 0;
+    fill("#sent", null, rows.map(([ends, count]) => row([ends, bytes(count), meter(count, most)])));
   }
 
   function showStaleness(state) {

@@ -3,6 +3,7 @@
 window.netpartRun = (() => {
   const MOST_POINTS = 4000;
   const MOST_LINES = 1000;
+  const TABLES = ["charts", "memory", "sent"];
   let state = { curves: {}, log: [] };
   const listeners = [];
 
@@ -12,9 +13,10 @@ window.netpartRun = (() => {
     return points.filter((_, at) => at % 2 === 0 || at === points.length - 1);
   }
 
-  // A change replaces values of the state; curves and the log grow.
+  // A change replaces values of the state, or rows of its tables; curves and the log grow.
   function merge(change) {
     const { reset, curves = {}, log = [], ...values } = change;
+    for (const name of TABLES) if (name in values) values[name] = { ...(reset ? {} : state[name]), ...values[name] };
     if (reset) state = { curves: {}, log: [] };
     Object.assign(state, values);
     for (const [name, points] of Object.entries(curves)) {
