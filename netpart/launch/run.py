@@ -85,7 +85,7 @@ def run_job(
     options = make_run_options(job, workspace)
     check_training_run(cut, restored_names(options.restore))
     check_start(cut, options.restore, options.averages)
-    return play_partition(cut, options, choice, listener, bool(job.proto.resume))
+    return play_partition(cut, options, choice, listener, bool(job.proto.resume), job)
 
 
 @dataclass(frozen=True)
@@ -112,11 +112,12 @@ class LaunchChoice:
 
 
 def play_partition(
-    cut: Partition, options: RunOptions, choice: LaunchChoice, listener: Listener | None, resumed: bool = False
-) -> Summary:
+    cut: Partition, options: RunOptions, choice: LaunchChoice, listener: Listener | None, resumed: bool = False,
+    job: Job | None = None,
+) -> Summary:  # fmt: skip
     """Launch the workers of ``cut``, serve them to the end and return the Summary.
 
-    ``resumed``: metrics.jsonl continues an earlier run. Raises what ``run_job`` raises.
+    ``resumed``: metrics.jsonl continues an earlier run. ``job`` is for listeners. Raises what ``run_job`` raises.
     """
     options = settle_choices(cut, options, choice.launcher, choice.transport, choice.seal)
     record = RunRecord(options.workspace, listener, options.first_step, resumed)
@@ -126,7 +127,7 @@ def play_partition(
         began = time.monotonic()
         with ExitStack() as stack:
             for text in choice.listeners:
-                _open_listener(stack, _queue_listener(text, cut, options, record), record)
+                _open_listener(stack, _queue_listener(text, cut, options, record, job), record)
             options = replace(options, watched=bool(record.watchers))
             members = lead_workers(cut, options, choice, record)
             seconds = time.monotonic() - began
@@ -146,10 +147,12 @@ def _open_listener(stack: ExitStack, queued: QueuedListener, record: RunRecord) 
         record.watchers.append(queued.hear)
 
 
-def _queue_listener(text: str, cut: Partition, options: RunOptions, record: RunRecord) -> QueuedListener:
+def _queue_listener(
+    text: str, cut: Partition, options: RunOptions, record: RunRecord, job: Job | None
+) -> QueuedListener:  # fmt: skip
     """The listener that ``text``, NAME or NAME=TEXT, names. Its troubles are notices of the run."""
     name, _, argument = text.partition("=")
-    run = RunDescription(cut, options.workspace, options.first_step, argument, record.tell_user)
+    run = RunDescription(cut, options.workspace, options.first_step, argument, record.tell_user, job)
     return QueuedListener(name, LISTENERS.get(name, who="--listener"), run, lambda said: record.hear(Noticed(said)))
 
 

@@ -27,7 +27,12 @@ def metrics_text(feed: RunFeed) -> str:
         ("worker_alive", "gauge", "1 for a worker that runs, 0 for one that has failed or ended", _alive_rows(feed)),
         ("memory_planned_bytes", "gauge", "Memory that the plan of a worker allocates", _planned_rows(feed)),
         ("memory_resident_bytes", "gauge", "Memory of a worker's process, with Python", _memory_rows(feed, 0)),
-        ("memory_grown_bytes", "gauge", "Memory of a worker's process since its plan was compiled", _memory_rows(feed, 1)),
+        (
+            "memory_grown_bytes",
+            "gauge",
+            "Memory of a worker's process since its plan was compiled",
+            _memory_rows(feed, 1),
+        ),
         ("sent_bytes_total", "counter", "Payload bytes sent by one worker to another", _sent_rows(feed)),
         ("wait_seconds", "gauge", "Seconds waited in the last sampled step, by edge", _wait_rows(feed)),
         ("staleness_mean", "gauge", "Mean staleness of the updates of servers", _staleness_rows(feed)),

@@ -17,6 +17,7 @@ from netpart.launch.report.watch_events import Positions, StepSampled, WatchEven
 from netpart.live.metrics_text import metrics_text
 from netpart.live.page_server import PageServer
 from netpart.live.run_feed import RunFeed
+from netpart.live.run_graph import BackgroundText, graph_bytes
 from netpart.live.run_page import build_run_page
 from netpart.live.step_bars import step_chart
 from netpart.units import plural_text
@@ -34,7 +35,9 @@ def page_listener(run: RunDescription) -> Iterator[PageEvents]:
     feed = RunFeed()
     events = PageEvents(feed)
     port = parse_port(run.argument)
-    with PageServer(port, token_urlsafe(24), build_run_page(run), feed, lambda: metrics_text(feed)) as server:
+    graph = BackgroundText(lambda: graph_bytes(run))
+    page, token = build_run_page(run), token_urlsafe(24)
+    with PageServer(port, token, page, feed, lambda: metrics_text(feed), graph.request) as server:
         run.say(f"watch this run at {server.url}")
         try:
             yield events

@@ -14,7 +14,7 @@ from contextlib import suppress
 from threading import Thread
 from time import monotonic
 
-from netpart.errors import ConfigError, os_error_text
+from netpart.errors import ConfigError, NetpartError, os_error_text
 from netpart.live.http_request import HttpRefusal, HttpRequest, check_request, parse_request
 from netpart.live.run_feed import RunFeed
 
@@ -40,17 +40,22 @@ HTML, TEXT, FEED = "text/html; charset=utf-8", "text/plain; version=0.0.4; chars
 
 
 class PageServer:
-    """Server of ``page`` at /, of ``feed`` at /feed and of the text that ``metrics`` returns at /metrics.
+    """Server of ``page`` at /, of ``feed`` at /feed, of the text that ``metrics`` returns at /metrics, and of the bytes
+    that ``graph`` will have at /graph.
 
     Every request needs ``token``. Port 0 takes a free one. A ``with`` block starts and stops it.
     """
 
-    def __init__(self, port: int, token: str, page: bytes, feed: RunFeed, metrics: Callable[[], str]) -> None:
+    def __init__(
+        self, port: int, token: str, page: bytes, feed: RunFeed, metrics: Callable[[], str],
+        graph: Callable[[], Future[bytes]],
+    ) -> None:  # fmt: skip
         self.port = port
         self.token = token
         self.page = page
         self.feed = feed
         self.metrics = metrics
+        self.graph = graph
         self._opened: Future[int] = Future()
         self._tasks: set[asyncio.Task[None]] = set()
         self._waiting: set[asyncio.Event] = set()
@@ -138,7 +143,7 @@ class PageServer:
             request = await self._read_request(reader)
             if request.path == "/feed":
                 return await self._stream_feed(request, writer)
-            kind, body = self._find_content(request.path)
+            kind, body = await self._find_content(request.path)
             await _write_answer(writer, "200 OK", kind, body)
         except HttpRefusal as refusal:
             await _write_answer(writer, refusal.status, TEXT, f"{refusal.text}\n".encode())
@@ -153,13 +158,19 @@ class PageServer:
         check_request(request, self.port, self.token)
         return request
 
-    def _find_content(self, path: str) -> tuple[str, bytes]:
+    async def _find_content(self, path: str) -> tuple[str, bytes]:
         """The type and the bytes of what is at ``path``. Raises HttpRefusal if nothing is."""
         if path == "/":
             return HTML, self.page
         if path == "/metrics":
             return TEXT, self.metrics().encode()
-        raise HttpRefusal("404 Not Found", "expected /, /feed or /metrics")
+        if path == "/graph":
+            try:
+                # Shielded: a client that leaves does not end what others wait for.
+                return TEXT, await asyncio.shield(asyncio.wrap_future(self.graph()))
+            except NetpartError as error:
+                raise HttpRefusal("503 Service Unavailable", str(error)) from error
+        raise HttpRefusal("404 Not Found", "expected /, /feed, /graph or /metrics")
 
     async def _stream_feed(self, request: HttpRequest, writer: asyncio.StreamWriter) -> None:
         """Send the state, and each change of it, until the run is over."""

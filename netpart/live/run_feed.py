@@ -1,7 +1,8 @@
 """RunFeed: the state of a run for its page, and the changes of it.
 
 A change is a dictionary for JSON. The values of ``curves`` and ``log`` are appended to those that a page has, those of
-``charts``, ``memory`` and ``sent`` replace rows of its tables, and others replace what it has. A page that connects, or was away for long, receives the whole state as one change with ``reset``.
+``charts``, ``memory`` and ``sent`` replace rows of its tables, and others replace what it has. A page that connects,
+or was away for long, receives the whole state as one change with ``reset``.
 """
 
 from __future__ import annotations

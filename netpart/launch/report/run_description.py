@@ -11,6 +11,7 @@ from google.protobuf.message import Message
 
 from netpart.graph.partition import Partition
 from netpart.proto.fields import is_repeated
+from netpart.proto.reader import Job
 from netpart.proto.writer import write_job
 
 SettingValue = str | bool | int | float
@@ -21,7 +22,7 @@ class RunDescription:
     """The run that a listener is opened for: its cut net, the folder of its files, and the first step that it plays.
 
     ``argument`` is the text after = of ``--listener NAME=TEXT``, "" without one. ``say`` shows a text to the user
-    alone, and writes it to no file.
+    alone, and writes it to no file. ``job`` is the job as its user wrote it, if it is known.
     """
 
     partition: Partition
@@ -29,6 +30,7 @@ class RunDescription:
     first_step: int = 0
     argument: str = ""
     say: Callable[[str], None] = lambda text: None
+    job: Job | None = None
 
     @property
     def name(self) -> str:
