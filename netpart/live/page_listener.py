@@ -10,6 +10,7 @@ from time import monotonic
 from typing import Any
 
 from netpart.errors import ConfigError
+from netpart.launch.report.background_call import BackgroundCall
 from netpart.launch.report.events import Ended, Halted, Joined, Judged, Measured, Noticed, Saved, Staleness, Started
 from netpart.launch.report.queued_listener import RunFailed
 from netpart.launch.report.run_description import RunDescription
@@ -17,7 +18,7 @@ from netpart.launch.report.watch_events import Positions, StepSampled, WatchEven
 from netpart.live.metrics_text import metrics_text
 from netpart.live.page_server import PageServer
 from netpart.live.run_feed import RunFeed
-from netpart.live.run_graph import BackgroundText, graph_bytes
+from netpart.live.run_graph import graph_bytes
 from netpart.live.run_page import build_run_page
 from netpart.live.step_bars import step_chart
 from netpart.units import plural_text
@@ -35,7 +36,8 @@ def page_listener(run: RunDescription) -> Iterator[PageEvents]:
     feed = RunFeed()
     events = PageEvents(feed)
     port = parse_port(run.argument)
-    graph = BackgroundText(lambda: graph_bytes(run))
+    # Computed when a page asks for it: a run that nobody looks at does not pay for a layout.
+    graph = BackgroundCall(lambda: graph_bytes(run), "netpart-graph")
     page, token = build_run_page(run), token_urlsafe(24)
     with PageServer(port, token, page, feed, lambda: metrics_text(feed), graph.request) as server:
         run.say(f"watch this run at {server.url}")

@@ -1,11 +1,6 @@
-"""The graph of a run for its page: computed when a page first asks for it, so that a run which nobody looks at does not
-pay for its layout."""
+"""The graph of a run for its page."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from concurrent.futures import Future
-from threading import Lock, Thread
 
 from netpart.choices import TRAIN
 from netpart.errors import ConfigError
@@ -13,30 +8,6 @@ from netpart.launch.report.run_description import RunDescription
 
 MOST_PARTS = 20_000
 """Largest number of parts of a graph that is drawn. The layout of a larger one takes minutes."""
-
-
-class BackgroundText:
-    """The bytes that ``compute`` returns, on a thread of their own."""
-
-    def __init__(self, compute: Callable[[], bytes]) -> None:
-        self._compute = compute
-        self._lock = Lock()
-        self._found: Future[bytes] | None = None
-
-    def request(self) -> Future[bytes]:
-        """The bytes, or the error of computing them, once they are known; the first call starts the thread."""
-        with self._lock:
-            if self._found is None:
-                self._found = Future()
-                # A daemon: the end of the run does not wait for a drawing.
-                Thread(target=self._fill, args=(self._found,), name="netpart-graph", daemon=True).start()
-            return self._found
-
-    def _fill(self, found: Future[bytes]) -> None:
-        try:
-            found.set_result(self._compute())
-        except BaseException as error:
-            found.set_exception(error)
 
 
 def graph_bytes(run: RunDescription) -> bytes:

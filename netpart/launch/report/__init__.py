@@ -1,6 +1,7 @@
 """Reports of a run to its user: events, metrics, warnings and the summary."""
 
 __all__ = [
+    "background_call",
     "earlier_runs",
     "event_lines",
     "events",
