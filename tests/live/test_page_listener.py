@@ -20,9 +20,12 @@ STARTED = Started("net", 2, 10, 0, 4, ("cpu", "cpu"), (1000, 2000), "shm", "fast
 STEP = StepSampled(0, 7, (
     SampledWorker(0, (
         SampledAction("forward a", 1.0, 1.004), SampledAction("wait receive d-x", 1.005, 1.007),
-        SampledAction("receive d-x", 1.004, 1.007), SampledAction("backward a", 1.007, 1.008), SampledAction("step", 1.0, 1.01),
+        SampledAction("receive d-x", 1.004, 1.007), SampledAction("backward a", 1.007, 1.008),
+        SampledAction("step", 1.0, 1.01),
     ), {"train x": 64}, {1: 64}, 5000, 1100),
-    SampledWorker(1, (SampledAction("send s-x", 1.001, 1.002), SampledAction("step", 1.001, 1.009)), {}, {0: 32}, 6000, None),
+    SampledWorker(
+        1, (SampledAction("send s-x", 1.001, 1.002), SampledAction("step", 1.001, 1.009)), {}, {0: 32}, 6000, None
+    ),
 ))  # fmt: skip
 EVENTS = (
     STARTED, Joined(1, "elsewhere", ()), Noticed("a notice"),
@@ -51,7 +54,8 @@ def test_the_state_of_a_run() -> None:
     assert (state["run"]["steps"], state["run"]["memory"]) == (10, [1000, 2000])
     assert state["curves"]["train/loss/loss"] == [[5, 2.0, 0.5]]
     assert state["curves"]["train/samples_per_second"] == [[5, 2.0, 10.0]]
-    assert state["curves"]["test/loss/loss"] == [[5, 2.5, None]] and "test/samples_per_second" not in state["curves"]
+    assert state["curves"]["test/loss/loss"] == [[5, 2.5, None]]
+    assert "test/samples_per_second" not in state["curves"]
     assert state["positions"][1] == [1, "train", 6, "receive d-x", 2.5]
     assert state["memory"] == {"0": [5000, 1100], "1": [6000, None]}
     assert state["sent"] == {"0 → 1": 64, "1 → 0": 32}
@@ -72,7 +76,8 @@ def test_the_chart_of_a_step() -> None:
     assert [bar[:2] for bar in first["bars"]] == [
         ["forward", "forward a"], ["talk", "receive d-x"], ["wait", "wait receive d-x"], ["backward", "backward a"],
     ]  # fmt: skip
-    assert first["bars"][3][2:] == [7000.0, 1000.0, 1] and second["bars"] == [["talk", "send s-x", 1000.0, 1000.0, 1]]
+    assert first["bars"][3][2:] == [7000.0, 1000.0, 1]
+    assert second["bars"] == [["talk", "send s-x", 1000.0, 1000.0, 1]]
     assert first["own"] == pytest.approx({"forward": 4000, "talk": 1000, "wait": 2000, "backward": 1000})
     assert chart["waits"] == pytest.approx({"receive d-x": 0.002})
     assert chart["parts"] == {"a": [4000.0, 1000.0, 0.0], "d-x": [0.0, 0.0, 3000.0], "s-x": [0.0, 0.0, 1000.0]}
@@ -80,11 +85,13 @@ def test_the_chart_of_a_step() -> None:
 
 def test_the_end_and_a_failure() -> None:
     _, state = shown(STARTED, Ended(Summary("net", 2, 10, loss=0.5, step_seconds=[0.1])))
-    assert state["end"]["summary"]["loss"] == 0.5 and "step_seconds" not in state["end"]["summary"]
+    assert state["end"]["summary"]["loss"] == 0.5
+    assert "step_seconds" not in state["end"]["summary"]
     feed = RunFeed()
     PageEvents(feed).fail(RunFailed("worker 1: died", 1))
     state = state_of(feed)
-    assert state["end"] == {"failed": "worker 1: died", "rank": 1} and state["log"][-1][1:] == ["worker 1: died", "error"]
+    assert state["end"] == {"failed": "worker 1: died", "rank": 1}
+    assert state["log"][-1][1:] == ["worker 1: died", "error"]
 
 
 def test_metrics_as_lines() -> None:
@@ -115,7 +122,8 @@ def test_a_parser_of_prometheus_reads_them() -> None:
     found = {family.name: family for family in text_string_to_metric_families(metrics_text(feed))}
     assert all(family.documentation and family.type in {"gauge", "counter"} for family in found.values())
     values = {(each.labels["phase"], each.labels["name"]): each.value for each in found["netpart_metric"].samples}
-    assert values["train", HARD] == 1e300 and values["train", "loss/loss"] == float("-inf")
+    assert values["train", HARD] == 1e300
+    assert values["train", "loss/loss"] == float("-inf")
     (sent, _) = found["netpart_sent_bytes"].samples
     assert (sent.labels, sent.value) == ({"source": "0", "target": "1"}, 64.0)
 

@@ -1,4 +1,4 @@
-"""The page of real runs in a real browser: it moves, survives a reload, shows who was killed, and ends with the summary."""
+"""The page of real runs in a browser: it moves, survives a reload, shows a killed worker, and ends with the summary."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ class WatchedRun:
     def worker_pid(self, rank: int) -> int:
         """The process of a worker, which says so in its log."""
         assert self.process.stdout is not None
-        logs = "".join(path.read_text() for path in self.workspace.rglob("*") if path.is_file() and path.suffix == ".log")
+        logs = "".join(
+            path.read_text() for path in self.workspace.rglob("*") if path.is_file() and path.suffix == ".log"
+        )
         return int(re.findall(rf"worker {rank}: process (\d+)", logs)[-1])
 
     def end(self) -> int:
@@ -97,10 +99,13 @@ def test_a_run_of_three_workers_one_of_which_is_killed(tmp_path: Path, browser: 
         page.until(f"{LOSS} && {LOSS}.length > {seen}")
         assert page.run(f"{LOSS}[0]") == first, "a reload keeps the curves"
 
-        assert {url.split("?")[0] for url in page.requests()} <= {run.url.split("?")[0] + name for name in ("", "feed", "graph")}
+        assert {url.split("?")[0] for url in page.requests()} <= {
+            run.url.split("?")[0] + name for name in ("", "feed", "graph")
+        }
         os.kill(run.worker_pid(1), signal.SIGKILL)
         page.until("netpartRun.state.end && document.querySelector('#workers tr.failed')")
-        assert shown_text(page, "#workers tr.failed").startswith("1") and "worker 1" in shown_text(page, "#failure")
+        assert shown_text(page, "#workers tr.failed").startswith("1")
+        assert "worker 1" in shown_text(page, "#failure")
         assert shown_text(page, "#state") == "failed"
         assert run.end() == 1
         assert page.errors() == []
@@ -115,7 +120,8 @@ def test_a_run_to_its_end(tmp_path: Path, browser: Browser) -> None:
         assert run.end() == 0
         assert shown_text(page, "#state") == "ended"
         summary = shown_text(page, "#summary")
-        assert "as predicted" in summary and "loss/loss" in summary
+        assert "as predicted" in summary
+        assert "loss/loss" in summary
         assert page.run("document.querySelector('#progress').position") == 1
         assert page.run("document.documentElement.scrollWidth") <= 360, "nothing is wider than a phone"
         assert page.errors() == []
@@ -132,4 +138,5 @@ def test_names_of_a_job_are_text(tmp_path: Path, browser: Browser) -> None:
         page.run(f"(netpartRun.merge({change}), netpartRun.announce(['log', 'curves']))")
         page.until("document.querySelector('#log').innerText.includes('onerror')")
         page.until("document.querySelector('#curves').innerText.includes('onerror')")
-        assert not page.run("document.hacked") and page.errors() == []
+        assert not page.run("document.hacked")
+        assert page.errors() == []

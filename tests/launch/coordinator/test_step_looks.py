@@ -22,7 +22,9 @@ class Rehearsal:
         self.members = [MemberRecord(rank, beat=BeatProto(phase="train", step=10 + rank)) for rank in range(2)]
         self.asked: list[tuple[int, int]] = []
         self.heard: list[StepSampled] = []
-        self.looks = StepLooks(3, self.members, self.send, self.heard.append, lambda key: (f"edge {key[1:]}", 1 - key[0]))
+        self.looks = StepLooks(
+            3, self.members, self.send, self.heard.append, lambda key: (f"edge {key[1:]}", 1 - key[0])
+        )
 
     def send(self, member: MemberRecord, message: ControlProto) -> None:
         self.asked.append((member.rank, message.look.step))
@@ -118,7 +120,13 @@ def test_a_worker_that_does_not_train_is_not_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    "spoil", [lambda t: t.end.pop(), lambda t: t.index.append(7), lambda t: t.start.__setitem__(0, nan), lambda t: t.ClearField("what")]
+    "spoil",
+    [
+        lambda t: t.end.pop(),
+        lambda t: t.index.append(7),
+        lambda t: t.start.__setitem__(0, nan),
+        lambda t: t.ClearField("what"),
+    ],
 )
 def test_answers_that_cannot_be_meant_are_refused(spoil: Any) -> None:
     run = Rehearsal()
