@@ -15,10 +15,10 @@ def draw(
 ) -> str:  # fmt: skip
     """The text of a drawing of ``job``, cut over ``workers``.
 
-    ``what`` is "net", the partitioned net of ``phase`` in ``format`` ("svg", "dot", "txt", "json"), or as page ("html", of the training net); or as SVG "turns",
-    the schedule of the workers over time, or "groups", the worker groups and their servers. ``fold``: "blocks" draws
-    repeated blocks of layers as one box, "auto" does in nets of many parts. Without ``helpers`` they become arrows.
-    ``direction`` is "TB", downwards, or "LR", to the right. The other arguments are
+    ``what`` is "net", the partitioned net of ``phase`` in ``format`` ("svg", "dot", "txt", "json"), or of training as a
+    page ("html"); or as SVG "turns", the schedule of the workers over time, or "groups", the worker groups and their
+    servers. ``fold``: "blocks" draws repeated blocks of layers as one box, "auto" does in nets of many parts. Without
+    ``helpers`` they become arrows. ``direction`` is "TB", downwards, or "LR", to the right. The other arguments are
     those of ``partition``. Raises what that raises, and ConfigError for an unknown choice.
     """
     check_choice("what", what, SUBJECTS)

@@ -15,7 +15,8 @@ HELP = "draw the partitioned net: one colour per worker, with helpers, and bytes
 PRINTED = ".pdf", ".png"
 """Endings of files that are made from an SVG."""
 SUFFIXES = {
-    ".gv": "dot", ".text": "txt", ".htm": PAGE, **{f".{name}": name for name in JOB_FORMATS}, **dict.fromkeys(PRINTED, "svg"),
+    ".gv": "dot", ".text": "txt", ".htm": PAGE,
+    **{f".{name}": name for name in JOB_FORMATS}, **dict.fromkeys(PRINTED, "svg"),
 }  # fmt: skip
 LOOKS = {
     "fold": ("dot", "svg", "txt"), "hide_helpers": ("dot", "svg", "txt"), "rankdir": ("dot", "svg"),

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 
 from netpart.draw.page.fold_tree import LAYER, PART, FoldBox, FoldTree, arrows_between
-from netpart.draw.picture import Arrow
+from netpart.draw.picture import Arrow, PartBox
 from netpart.draw.quotient import Traffic
 
 
@@ -98,7 +98,11 @@ def _add_everywhere(found: dict[FoldBox, Inside], source: FoldBox, target: FoldB
     for box in {**first, **second}:
         a, b = first.get(box), second.get(box)
         if a is not b:
-            found[box].add(a and _child_key(a), b and _child_key(b), (source.name, target.name), moved)
+            found[box].add(_key_or_none(a), _key_or_none(b), (source.name, target.name), moved)
+
+
+def _key_or_none(child: FoldBox | None) -> str | None:
+    return None if child is None else _child_key(child)
 
 
 def _children_around(box: FoldBox) -> dict[FoldBox, FoldBox]:
@@ -141,7 +145,7 @@ def _own_signature(
     return kind, sums.get(box.layer, 0), children, len(inside.above), len(inside.below), arrows, box.group.kind
 
 
-def _layer_parts(box: FoldBox) -> list:
+def _layer_parts(box: FoldBox) -> list[PartBox]:
     assert box.parent is not None
     return [child.part for child in box.parent.children if child.part is not None]
 

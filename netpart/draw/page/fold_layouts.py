@@ -12,9 +12,10 @@ from typing import Any
 
 from netpart.draw.dot_text import ABOVE, ASIDE, LEADING, NAME, SMALL
 from netpart.draw.font_metrics import MEASURED, text_width, wrap_text
-from netpart.draw.page.fold_insides import Inside, arrow_traffic
-from netpart.draw.page.fold_tree import LAYER, PART, FoldBox, FoldTree
-from netpart.draw.quotient import Traffic, traffic_lines
+from netpart.draw.page.fold_insides import Inside, InsideArrow, arrow_traffic
+from netpart.draw.page.fold_tree import LAYER, FoldBox, FoldTree
+from netpart.draw.picture import Arrow
+from netpart.draw.quotient import Traffic
 from netpart.draw.svg import write_graphviz
 from netpart.units import bytes_text
 
@@ -67,7 +68,7 @@ def label_box(tree: FoldTree, box: FoldBox, sums: dict[str, int], whole: dict[st
     return BoxLabel(box.name, small, group.extent, tuple(wrap_text(kind, SMALL, ROOM)), last)
 
 
-def _moved_inside(tree: FoldTree, box: FoldBox) -> Iterator:
+def _moved_inside(tree: FoldTree, box: FoldBox) -> Iterator[Arrow]:
     """The arrows between workers from a layer in ``box`` to another one in it."""
     if box.kind == LAYER:
         return
@@ -143,7 +144,7 @@ def _inside_dot(tree: FoldTree, inside: Inside, sizes: Sequence[tuple[float, flo
     yield "}"
 
 
-def _arrow_label(tree: FoldTree, inside: Inside, arrow) -> str:
+def _arrow_label(tree: FoldTree, inside: Inside, arrow: InsideArrow) -> str:
     """The text at an arrow: bytes, but not those of a collective's parts, which its frame has."""
     if not arrow.moved or (inside.box.kind == LAYER and arrow.moved[0].frame >= 0):
         return ""

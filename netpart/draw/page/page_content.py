@@ -14,17 +14,18 @@ from pathlib import Path
 from typing import Any
 
 from netpart.draw.graph_picture import make_picture
-from netpart.draw.page.fold_insides import Inside, arrow_traffic, find_insides, fold_signatures
-from netpart.draw.page.fold_layouts import BoxLabel, FoldLayout, label_box, lay_out_insides
-from netpart.draw.page.fold_tree import LAYER, FoldBox, FoldTree, join_alike
-from netpart.draw.page.step_order import VERBS, StepEvent, order_step
 from netpart.draw.layer_groups import Nesting
+from netpart.draw.page.fold_insides import Inside, arrow_traffic, find_insides, fold_signatures
+from netpart.draw.page.fold_layouts import FoldLayout, label_box, lay_out_insides
+from netpart.draw.page.fold_tree import FoldBox, FoldTree, join_alike
+from netpart.draw.page.step_order import VERBS, StepEvent, order_step
 from netpart.draw.palette import worker_colour
 from netpart.draw.picture import Arrow, Picture
 from netpart.graph.graph import BRIDGE_SRC, CONCATE, SUM, Graph
 from netpart.graph.partition import Partition
 from netpart.plan.text.alike_alternatives import alternatives_by_layer
-from netpart.plan.text.explain import LayerExplainer
+from netpart.plan.text.alternatives import CutAlternative
+from netpart.plan.text.explain import LayerExplainer, LayerExplanation
 from netpart.plan.text.plan_table import tabulate_partition
 from netpart.progress import report_progress
 from netpart.proto.element import float_size
@@ -179,9 +180,9 @@ class FoldedGraph:
 
     def _needing_box(self, arrow: Arrow) -> int:
         """The helper that tells why ``arrow`` is there: what joins what it brings, or else its receiving end."""
-        reader = self._first_reader.get(arrow.target)
-        joins = reader is not None and self.tree.parts[reader].part.kind in (CONCATE, SUM)
-        return self.numbers[self.tree.parts[reader if joins else arrow.target]]
+        reader = self.tree.parts[self._first_reader.get(arrow.target, arrow.target)]
+        joins = reader.part is not None and reader.part.kind in (CONCATE, SUM)
+        return self.numbers[reader if joins else self.tree.parts[arrow.target]]
 
     @cached_property
     def _first_reader(self) -> dict[str, str]:
@@ -247,13 +248,26 @@ def _layer_columns(
     return {
         "box": [graph.layer_number(each.layer) for each in found],
         "cut": [number(each.cut) for each in found],
-        "moves": [{kind: nbytes for kind, nbytes in each.moves.items()} for each in found],
+        "moves": [each.moves for each in found],
         "sums": [[number(text) for text in each.sums] for each in found],
-        "shards": [[[each.name, number(each.computes), [number(text) for text in each.needs]] for each in one.pieces]
-                   for one in found],
-        "cuts": [[[number(cut.cut), cut.moved, cut.flops, int(cut.present), [s.removeprefix(each.layer) for s in cut.settings]]
-                  for cut in others.get(each.layer, ())] for each in found],
-    }  # fmt: skip
+        "shards": [_shard_rows(each, texts) for each in found],
+        "cuts": [_cut_rows(each.layer, others.get(each.layer, ()), texts) for each in found],
+    }
+
+
+def _shard_rows(found: LayerExplanation, texts: TextTable) -> list[list[Any]]:
+    """The parts of a layer: the name of each, and in words what it computes and needs."""
+    return [
+        [each.name, texts.number(each.computes), [texts.number(need) for need in each.needs]] for each in found.pieces
+    ]
+
+
+def _cut_rows(layer: str, cuts: Iterable[CutAlternative], texts: TextTable) -> list[list[Any]]:
+    """The cuts of a layer: words, bytes, FLOPs, whether it is the present one, and its settings without the name."""
+    return [
+        [texts.number(cut.cut), cut.moved, cut.flops, int(cut.present), [s.removeprefix(layer) for s in cut.settings]]
+        for cut in cuts
+    ]
 
 
 def _step_columns(events: list[list[StepEvent]], graph: FoldedGraph, texts: TextTable) -> dict[str, Any]:

@@ -15,7 +15,16 @@ from netpart.graph.graph import Graph
 from netpart.graph.partition import Partition
 from netpart.plan.price.worker_memory import ModelledWorker, model_workers
 from netpart.program.instructions import (
-    Backward, Channel, CollectiveStart, CollectiveWait, Forward, Instruction, Receive, Send, Update, Way,
+    Backward,
+    Channel,
+    CollectiveStart,
+    CollectiveWait,
+    Forward,
+    Instruction,
+    Receive,
+    Send,
+    Update,
+    Way,
 )  # fmt: skip
 from netpart.program.messages.communication import Communication, MessageVerb, list_communications
 from netpart.program.messages.translate_channels import translate_communications
@@ -23,7 +32,7 @@ from netpart.program.program import SERVER_WAYS
 from netpart.updaters import build_updater
 
 FORWARD, BACKWARD, SEND, RECEIVE, START, WAIT, UPDATE = range(7)
-VERBS = "forward", "backward", "sends", "receives", "starts", "waits for", "updates"
+VERBS = "forward", "backward", "sends", "receives", "starts", "completes", "updates"
 """The texts of the verbs, by their number."""
 _OF_MESSAGE = {
     MessageVerb.SEND: SEND, MessageVerb.RECEIVE: RECEIVE, MessageVerb.START: START, MessageVerb.WAIT: WAIT,

@@ -36,6 +36,6 @@ def _field_settings(message: Message, prefix: str = "") -> Iterator[str]:
 
 
 def _value_text(field: FieldDescriptor, value: object) -> str:
-    if field.enum_type:
+    if isinstance(value, int) and field.enum_type:
         return str(field.enum_type.values_by_number[value].name)
     return str(value).lower() if isinstance(value, bool) else str(value)

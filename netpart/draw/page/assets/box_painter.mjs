@@ -10,8 +10,10 @@ const SMALL = 8;
 const LABEL = 9;
 const LEADING = 12;
 const STRIPES = 16; // up to so many workers have stripes
+const FAR = 9; // pixels: names of boxes that are far away
 const LEAST_TEXT = 4; // pixels: smaller letters are not painted
 const LEAST_INSIDE = 26; // pixels: the inside of a smaller box is not painted
+const LEAST_PARTS = 0.16; // the scale below which a layer's parts are only the fields of its workers
 const TIP = 6;
 
 export class BoxPainter {
@@ -43,6 +45,10 @@ export class BoxPainter {
     context.save();
     context.translate(x, y);
     this.#paintFields(inside);
+    if (this.scale < LEAST_PARTS && this.model.kind(box) === "layer") {
+      context.restore();
+      return;
+    }
     this.#paintArrows(box, inside);
     inside.rectangles.forEach((rectangle, index) => {
       const [dx, dy, width, height] = rectangle;
@@ -66,11 +72,14 @@ export class BoxPainter {
     const { theme } = this.look;
     context.fillStyle = theme.frame;
     context.strokeStyle = this.#isChosen(box) ? theme.chosen : theme.line;
-    context.lineWidth = this.#isChosen(box) ? 3 : 1;
+    context.lineWidth = this.#lineWidth(this.#isChosen(box));
     roundedBox(context, x, y, width, height, 6);
     context.fill();
     context.stroke();
-    if (height * this.scale < LEAST_INSIDE) return;
+    if (height * this.scale < LEAST_INSIDE) {
+      this.#paintFarName(box, x, y, width, height);
+      return;
+    }
     if (this.scale * NAME >= LEAST_TEXT) {
       context.fillStyle = theme.faint;
       context.font = `bold ${NAME}px ${FONT}`;
@@ -80,6 +89,29 @@ export class BoxPainter {
     const inside = this.placement.insides.get(box);
     const [dx, dy] = [x + (width - inside.width) / 2, y + (height - inside.height) / 2];
     this.#paintInside(box, left + dx, top + dy, dx, dy);
+    if (this.scale * NAME < LEAST_TEXT && this.model.kind(box) === "layer") this.#paintFarName(box, x, y, width, height);
+  }
+
+  // The name of a box from afar: letters of the same size on the screen, if there is room for them.
+  #paintFarName(box, x, y, width, height) {
+    const { context } = this;
+    const { theme } = this.look;
+    const size = FAR / this.scale;
+    const name = this.model.name(box);
+    if (height < size * 1.2 || width < size * 0.72 * name.length) return;
+    context.font = `bold ${size}px ${FONT}`;
+    context.textAlign = "center";
+    context.lineJoin = "round";
+    context.lineWidth = 0.35 * size;
+    context.strokeStyle = theme.frame;
+    context.strokeText(name, x + width / 2, y + height / 2 + 0.35 * size);
+    context.fillStyle = theme.text;
+    context.fillText(name, x + width / 2, y + height / 2 + 0.35 * size);
+  }
+
+  // Lines do not vanish from afar.
+  #lineWidth(chosen) {
+    return Math.max(chosen ? 3 : 1, (chosen ? 2 : 0.5) / this.scale);
   }
 
   #paintBox(box, x, y, width, height) {
@@ -90,9 +122,8 @@ export class BoxPainter {
     const own = workers.length === 1 ? colours[workers[0]] : { line: theme.line, fill: theme.box };
     context.fillStyle = helper ? theme.box : own.fill;
     context.strokeStyle = this.#isChosen(box) ? theme.chosen : own.line;
-    context.lineWidth = this.#isChosen(box) ? 3 : 1;
-    const many = ["run"].includes(this.model.kind(box));
-    if (many) {
+    context.lineWidth = this.#lineWidth(this.#isChosen(box));
+    if (this.model.kind(box) === "run") {
       roundedBox(context, x + 4, y + 4, width, height, 4);
       context.fill();
       context.stroke();
@@ -106,13 +137,14 @@ export class BoxPainter {
     context.stroke();
     if (this.scale * SMALL >= LEAST_TEXT) this.#paintLines(box, helper, x + width / 2, y, height);
     else if (this.scale * NAME >= LEAST_TEXT && !helper) this.#paintName(box, x + width / 2, y + height / 2);
+    else if (!helper) this.#paintFarName(box, x, y, width, height);
   }
 
   #paintStripes(workers, x, y, width, height) {
     const { context } = this;
     const wide = 12 / workers.length;
     workers.forEach((worker, index) => {
-      context.fillStyle = this.look.colours[worker].fill;
+      context.fillStyle = this.look.colours[worker].stripe;
       const stripe = Math.min(wide, 6);
       context.fillRect(x + 1 + index * stripe, y + 1, stripe, height - 2);
       context.fillRect(x + width - 1 - (index + 1) * stripe, y + 1, stripe, height - 2);
@@ -167,7 +199,7 @@ export class BoxPainter {
       const [x0, y0, x1, y1] = mapped(inside, box);
       context.fillStyle = colours[worker].field;
       context.strokeStyle = colours[worker].line;
-      context.lineWidth = 1;
+      context.lineWidth = this.#lineWidth(false);
       roundedBox(context, x0, y0, x1 - x0, y1 - y0, 6);
       context.fill();
       context.stroke();
@@ -198,7 +230,7 @@ export class BoxPainter {
       }
       context.strokeStyle = style.colour;
       context.fillStyle = style.colour;
-      context.lineWidth = style.width;
+      context.lineWidth = Math.max(style.width, (0.4 * style.width) / this.scale);
       context.setLineDash(style.dashed ? [4, 3] : []);
       context.stroke(style.lines);
       context.fill(style.tips);
@@ -254,11 +286,12 @@ export class BoxPainter {
     context.font = `${LABEL}px ${FONT}`;
     context.textAlign = "center";
     context.lineJoin = "round";
-    for (const [, , , , , text, at] of inside.layout.arrows) {
-      if (!at.length) continue;
-      const lines = model.text(text).split("\n");
-      const x = inside.x(at[0]);
-      let y = inside.y(at[1]) - (LEADING * lines.length) / 2 + 9;
+    for (const row of inside.layout.arrows) {
+      const at = this.placement.labelPlace(inside, row);
+      if (!at) continue;
+      const lines = model.text(row[5]).split("\n");
+      const x = at[0];
+      let y = at[1] - (LEADING * lines.length) / 2 + 9;
       for (const line of lines) {
         context.strokeStyle = theme.page;
         context.lineWidth = 3;

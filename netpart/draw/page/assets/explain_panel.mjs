@@ -57,7 +57,7 @@ export class ExplainPanel {
       element("p", {}, "The figures of one training step, as netpart check prints them."),
       tableOf(["layer", "type", "cut", ["moved", true], ["FLOPs", true], ["memory", true], ["parameters", true]], check.layers.map((row) => [
         element("button", { class: "link", click: () => this.choose({ box: this.model.byName.get(row.name) }) }, row.name),
-        row.type, row.cut, dash(row.moved, bytesText), dash(row.flops_forward + row.flops_backward, countText), dash(row.memory, bytesText),
+        row.type, row.cut, dash(row.moved, bytesText), dash(row.forward_flops + row.backward_flops, countText), dash(row.memory, bytesText),
         dash(row.parameters, (n) => n.toLocaleString("en-US")),
       ])),
     );
@@ -220,7 +220,7 @@ export class ExplainPanel {
       parts.push(element("p", {}, `${check.type} ${check.shape.join("×") || "records"}; ${row === undefined ? check.cut : this.model.text(this.content.layers.cut[row])}`));
       parts.push(tableOf(["a step", ["", true]], [
         ["moves", [`${bytesText(check.moved)} (${exactText(check.moved)})`, true]],
-        ["FLOPs forward, backward", [`${countText(check.flops_forward)}, ${countText(check.flops_backward)}`, true]],
+        ["FLOPs forward, backward", [`${countText(check.forward_flops)}, ${countText(check.backward_flops)}`, true]],
         ["memory", [bytesText(check.memory), true]], ["parameters", [check.parameters.toLocaleString("en-US"), true]],
       ]));
     }
@@ -264,10 +264,15 @@ export class ExplainPanel {
     return [
       element("h3", {}, `Other cuts of ${name}`),
       element("p", {}, "With all other layers as they are. FLOPs are those of the busiest worker."),
-      tableOf(["cut", ["a step moves", true], ["change", true], ["FLOPs", true], "command"], cuts.map(([cut, moved, flops, present, settings]) => [
-        this.model.text(cut), [bytesText(moved), true], [change(moved), true], [countText(flops), true],
-        present ? element("strong", {}, "now") : element("code", {}, settings.map((text) => `--set '${name}${text}'`).join(" "))])),
+      tableOf(["cut", ["a step moves", true], ["change", true], ["FLOPs", true]], cuts.map(([cut, moved, flops, present, settings]) => [
+        this.#cutCell(name, cut, present, settings), [bytesText(moved), true], [change(moved), true], [countText(flops), true]])),
     ];
+  }
+
+  // A cut in words, and below it what --set takes.
+  #cutCell(name, cut, present, settings) {
+    const command = settings.map((text) => `--set '${name}${text}'`).join(" ");
+    return element("span", {}, this.model.text(cut), present ? element("strong", {}, " (now)") : element("code", { class: "block" }, command));
   }
 }
 

@@ -212,6 +212,15 @@ export class Placement {
     return found;
   }
 
+  // The middle of the text at an arrow: as far from the arrow as in the layout. null without a text.
+  labelPlace(inside, row) {
+    const [, , , , , , at, points] = row;
+    if (!at.length) return null;
+    const middle = 2 * (points.length >> 2);
+    const moved = this.points(inside, row);
+    return [moved[middle] + at[0] - points[middle], moved[middle + 1] + at[1] - points[middle + 1]];
+  }
+
   #attach(inside, end, points, found, at) {
     const [x, y, wide] = inside.layout.boxes.slice(4 * end, 4 * end + 3);
     const [left, top, width, height] = inside.rectangles[end];

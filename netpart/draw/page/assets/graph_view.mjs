@@ -88,6 +88,7 @@ export class GraphView {
     // The upper left corner of the box stays where it was.
     this.left += (before[0] - after[0]) * this.scale;
     this.top += (before[1] - after[1]) * this.scale;
+    if (this.unfolded.has(box)) this.reveal(box);
     this.options.onUnfold?.(box);
   }
 
@@ -113,7 +114,7 @@ export class GraphView {
   #scaleOf(axis) {
     const { width, height } = this.placement.root;
     const [wide, high] = [this.canvas.clientWidth / width, this.canvas.clientHeight / height];
-    return Math.min(Math.max((axis === "width" ? wide : Math.min(wide, high)) * 0.96, SMALLEST), 1.6);
+    return Math.min(Math.max((axis === "width" ? wide : Math.min(wide, high)) * 0.96, SMALLEST), 2.4);
   }
 
   #show(scale) {
@@ -193,11 +194,12 @@ export class GraphView {
     return found;
   }
 
-  #labelDistance(inside, [, , , , , text, at], x, y) {
-    if (!at.length || this.options.uncut) return Infinity;
-    const lines = this.model.text(text).split("\n");
+  #labelDistance(inside, row, x, y) {
+    const at = this.options.uncut ? null : this.placement.labelPlace(inside, row);
+    if (!at) return Infinity;
+    const lines = this.model.text(row[5]).split("\n");
     const wide = 3 * Math.max(...lines.map((line) => line.length));
-    return Math.abs(x - inside.x(at[0])) < wide && Math.abs(y - inside.y(at[1])) < 6 * lines.length ? 0 : Infinity;
+    return Math.abs(x - at[0]) < wide && Math.abs(y - at[1]) < 6 * lines.length ? 0 : Infinity;
   }
 
   #restyle() {

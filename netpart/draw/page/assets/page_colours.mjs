@@ -17,12 +17,13 @@ export function mixColours(one, other, share) {
   return `#${mixed.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
 }
 
-// The colours of each worker in a theme: `line` for outlines and arrows, `fill` for boxes, `field` as background.
+// The colours of each worker in a theme: `line` for outlines and arrows, `fill` for boxes, `field` as
+// background, `stripe` at the sides of a box that several workers compute.
 export function workerColours(colours, theme) {
   return colours.map(([line, fill, field]) => {
-    if (!theme.dark) return { line, fill, field };
-    return { line: mixColours(line, "#ffffff", 0.4), fill: mixColours(line, "#20252d", 0.45),
-      field: mixColours(line, "#14171c", 0.86) };
+    if (!theme.dark) return { line, fill, field, stripe: fill };
+    const bright = mixColours(line, "#ffffff", 0.4);
+    return { line: bright, fill: mixColours(line, "#20252d", 0.45), field: mixColours(line, "#14171c", 0.86), stripe: bright };
   });
 }
 
