@@ -307,7 +307,7 @@ class UpdatesProto(_message.Message):
     def __init__(self, rank: _Optional[int] = ..., number: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class TraceProto(_message.Message):
-    __slots__ = ("rank", "what", "index", "start", "end", "memory", "peak", "peak_at", "step", "sent", "resident_bytes", "grown_bytes")
+    __slots__ = ("rank", "what", "index", "start", "end", "memory", "peak", "peak_at", "load", "step", "sent", "resident_bytes", "grown_bytes")
     RANK_FIELD_NUMBER: _ClassVar[int]
     WHAT_FIELD_NUMBER: _ClassVar[int]
     INDEX_FIELD_NUMBER: _ClassVar[int]
@@ -316,6 +316,7 @@ class TraceProto(_message.Message):
     MEMORY_FIELD_NUMBER: _ClassVar[int]
     PEAK_FIELD_NUMBER: _ClassVar[int]
     PEAK_AT_FIELD_NUMBER: _ClassVar[int]
+    LOAD_FIELD_NUMBER: _ClassVar[int]
     STEP_FIELD_NUMBER: _ClassVar[int]
     SENT_FIELD_NUMBER: _ClassVar[int]
     RESIDENT_BYTES_FIELD_NUMBER: _ClassVar[int]
@@ -328,11 +329,12 @@ class TraceProto(_message.Message):
     memory: _containers.RepeatedCompositeFieldContainer[HeldProto]
     peak: _containers.RepeatedCompositeFieldContainer[HeldProto]
     peak_at: str
+    load: _containers.RepeatedCompositeFieldContainer[HeldProto]
     step: int
     sent: _containers.RepeatedCompositeFieldContainer[CountProto]
     resident_bytes: int
     grown_bytes: int
-    def __init__(self, rank: _Optional[int] = ..., what: _Optional[_Iterable[_Union[TracedProto, _Mapping]]] = ..., index: _Optional[_Iterable[int]] = ..., start: _Optional[_Iterable[float]] = ..., end: _Optional[_Iterable[float]] = ..., memory: _Optional[_Iterable[_Union[HeldProto, _Mapping]]] = ..., peak: _Optional[_Iterable[_Union[HeldProto, _Mapping]]] = ..., peak_at: _Optional[str] = ..., step: _Optional[int] = ..., sent: _Optional[_Iterable[_Union[CountProto, _Mapping]]] = ..., resident_bytes: _Optional[int] = ..., grown_bytes: _Optional[int] = ...) -> None: ...
+    def __init__(self, rank: _Optional[int] = ..., what: _Optional[_Iterable[_Union[TracedProto, _Mapping]]] = ..., index: _Optional[_Iterable[int]] = ..., start: _Optional[_Iterable[float]] = ..., end: _Optional[_Iterable[float]] = ..., memory: _Optional[_Iterable[_Union[HeldProto, _Mapping]]] = ..., peak: _Optional[_Iterable[_Union[HeldProto, _Mapping]]] = ..., peak_at: _Optional[str] = ..., load: _Optional[_Iterable[_Union[HeldProto, _Mapping]]] = ..., step: _Optional[int] = ..., sent: _Optional[_Iterable[_Union[CountProto, _Mapping]]] = ..., resident_bytes: _Optional[int] = ..., grown_bytes: _Optional[int] = ...) -> None: ...
 
 class LookProto(_message.Message):
     __slots__ = ("step",)

@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from netpart.launch.member.control_client import ControlClient
-from netpart.program.peak import find_arena_peak
+from netpart.program.peak import arena_load, find_arena_peak
 from netpart.proto.control_pb2 import ClockProto, ControlProto, HeldProto, TracedProto, TraceProto
 from netpart.worker.trace import TracedAction
 
@@ -78,4 +78,6 @@ def add_memory_plan(message: TraceProto, player: Player) -> None:
     message.memory.extend(HeldProto(name=name, bytes=nbytes) for name, nbytes in held)
     message.peak.extend(HeldProto(name=name, bytes=nbytes) for name, nbytes in highest.buffers)
     actions = player.bound["train"].turns[0]
+    load = arena_load(program)
+    message.load.extend(HeldProto(name=action.name, bytes=load[at]) for at, (_, action, *_) in enumerate(actions))
     message.peak_at = actions[highest.instruction][1].name if actions else "nothing"
