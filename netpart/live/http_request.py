@@ -38,10 +38,10 @@ def parse_request(head: bytes) -> HttpRequest:
         query = parse_qs(url.query, max_num_fields=20)
     except ValueError:
         raise HttpRefusal("400 Bad Request", "expected a URL") from None
-    return HttpRequest(words[0], url.path, query, parse_headers(lines))
+    return HttpRequest(words[0], url.path, query, _parse_headers(lines))
 
 
-def parse_headers(lines: list[str]) -> dict[str, str]:
+def _parse_headers(lines: list[str]) -> dict[str, str]:
     """Headers by their names in lower case. Raises HttpRefusal for a Host header that comes twice."""
     found: dict[str, str] = {}
     for line in filter(None, lines):
@@ -63,11 +63,11 @@ def check_request(request: HttpRequest, port: int, token: str) -> None:
         raise HttpRefusal("405 Method Not Allowed", "expected GET: nothing can be changed here")
     if request.headers.get("host", "").lower() not in [f"{name}:{port}" for name in LOOPBACK_NAMES]:
         raise HttpRefusal("421 Misdirected Request", f"expected the host 127.0.0.1:{port}; forward the same port")
-    if not compare_digest(shown_token(request).encode(), token.encode()):
+    if not compare_digest(_shown_token(request).encode(), token.encode()):
         raise HttpRefusal("403 Forbidden", "expected the token of this run: use the URL that netpart run printed")
 
 
-def shown_token(request: HttpRequest) -> str:
+def _shown_token(request: HttpRequest) -> str:
     """The token in the URL, or of the Authorization header; "" without one."""
     kind, _, shown = request.headers.get("authorization", "").partition(" ")
     return shown.strip() if kind.lower() == "bearer" else request.query.get("token", [""])[0]

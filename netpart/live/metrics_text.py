@@ -20,7 +20,7 @@ def metrics_text(feed: RunFeed) -> str:
         ("up", "gauge", "1 while the run goes on, 0 after its end", [({}, float(feed.value("end") is None))]),
         ("step", "gauge", "Training steps done, as of the last report", _progress_rows(feed, 0)),
         ("seconds", "gauge", "Seconds from the first step to the last report", _progress_rows(feed, 1)),
-        ("metric", "gauge", "Mean of a metric since the report before, by phase and name", _metric_rows(feed)),
+        ("metric", "gauge", "Mean of a metric since the report before, by phase and name", _curve_rows(feed)),
         ("samples_per_second", "gauge", "Samples a second since the report before, by phase", _rate_rows(feed)),
         ("worker_step", "gauge", "Training step that a worker is in", _position_rows(feed, 2)),
         ("worker_silent_seconds", "gauge", "Seconds since the last heartbeat of a worker", _position_rows(feed, 4)),
@@ -42,12 +42,12 @@ def metrics_text(feed: RunFeed) -> str:
 
 def _family_lines(name: str, kind: str, words: str, rows: Iterable[Row]) -> Iterator[str]:
     """The lines of one metric."""
-    lines = [f"netpart_{name}{_label_text(labels)} {_value_text(value)}\n" for labels, value in rows]
+    lines = [f"netpart_{name}{_label_text(labels)} {_sample_text(value)}\n" for labels, value in rows]
     if lines:
         yield from (f"# HELP netpart_{name} {words}.\n", f"# TYPE netpart_{name} {kind}\n", *lines)
 
 
-def _value_text(value: float) -> str:
+def _sample_text(value: float) -> str:
     """A number as the format writes it."""
     return repr(value) if isfinite(value) else {inf: "+Inf", -inf: "-Inf"}.get(value, "NaN")
 
@@ -69,7 +69,7 @@ def _progress_rows(feed: RunFeed, at: int) -> list[Row]:
     return [({}, float(max(point[at] for point in done)))] if done else []
 
 
-def _metric_rows(feed: RunFeed) -> Iterator[Row]:
+def _curve_rows(feed: RunFeed) -> Iterator[Row]:
     for name, point in feed.latest_points().items():
         phase, _, metric = name.partition("/")
         if metric != "samples_per_second":

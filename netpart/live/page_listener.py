@@ -14,7 +14,7 @@ from netpart.launch.report.background_call import BackgroundCall
 from netpart.launch.report.events import Ended, Halted, Joined, Judged, Measured, Noticed, Saved, Staleness, Started
 from netpart.launch.report.queued_listener import RunFailed
 from netpart.launch.report.run_description import RunDescription
-from netpart.launch.report.watch_events import Positions, StepSampled, WatchEvent
+from netpart.launch.report.watch_events import WorkerPositions, StepSampled, WatchEvent
 from netpart.live.metrics_text import metrics_text
 from netpart.live.page_server import PageServer
 from netpart.live.run_feed import RunFeed
@@ -74,7 +74,7 @@ class PageEvents:
                 self._add_line(f"{plural_text(event.workers, 'worker')} ready, {plural_text(event.steps, 'step')}")
             case Measured():
                 self._add_metrics(event)
-            case Positions():
+            case WorkerPositions():
                 self.feed.put(positions=[_position_row(each) for each in event.workers])
             case StepSampled():
                 self._add_step(event)

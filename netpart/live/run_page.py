@@ -19,23 +19,23 @@ SCRIPTS = ("run_state.js", "run_curves.js", "run_gantt.js", "run_panels.js")
 
 def build_run_page(run: RunDescription) -> bytes:
     """The page of ``run`` in UTF-8. Names of the job appear in it as text alone."""
-    style, script, graph = page_style(), "\n".join(map(_read_asset, SCRIPTS)), graph_script()
+    style, script, graph = _run_style(), "\n".join(map(_read_asset, SCRIPTS)), _graph_script()
     policy = (
-        f"default-src 'none'; connect-src 'self'; img-src data:; style-src '{source_hash(style)}';"
-        f" script-src '{source_hash(script)}' '{source_hash(graph)}'; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; connect-src 'self'; img-src data:; style-src '{_script_hash(style)}';"
+        f" script-src '{_script_hash(script)}' '{_script_hash(graph)}'; base-uri 'none'; form-action 'none'"
     )
     parts = {"policy": policy, "name": escape(run.name), "style": style, "script": script, "graph": graph}
     # In one pass, so that a name like {{script}} stays what it is.
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _read_asset("run.html")).encode()
 
 
-def page_style() -> str:
+def _run_style() -> str:
     """The style sheet, with the colours of workers."""
     chips = (f".w{number} {{ background: {worker_colour(number).fill}; }}\n" for number in range(COLOURS))
     return _read_asset("run.css") + "".join(chips)
 
 
-def graph_script() -> str:
+def _graph_script() -> str:
     """The scripts of the drawing of a net and that of its place in this page, as one module."""
     return page_script(GRAPH_SCRIPTS) + "\n" + strip_modules(_read_asset(OWN_GRAPH))
 
@@ -44,6 +44,6 @@ def _read_asset(name: str) -> str:
     return (files("netpart.live") / "assets" / name).read_text(encoding="utf-8")
 
 
-def source_hash(text: str) -> str:
+def _script_hash(text: str) -> str:
     """The hash by which a content security policy allows an inline script or style."""
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"

@@ -26,19 +26,19 @@ def step_chart(sampled: StepSampled) -> dict[str, Any]:
     finest = (ended - began) * len(events) / FINEST
     rows = [
         {
-            "rank": rank, "bars": [_bar_values(bar, began) for bar in joined_bars(row, finest)],
+            "rank": rank, "bars": [_bar_values(bar, began) for bar in _joined_bars(row, finest)],
             "own": {kind: _micros(seconds) for kind, seconds in own_seconds(row).items()},
         }
         for rank, row in events.items()
     ]  # fmt: skip
-    waits = wait_seconds(event for row in events.values() for event in row)
+    waits = _waits_of_events(event for row in events.values() for event in row)
     return {
         "group": sampled.group, "step": sampled.step, "micros": _micros(ended - began), "workers": rows, "waits": waits,
-        "parts": part_micros(event for row in events.values() for event in row),
+        "parts": _part_micros(event for row in events.values() for event in row),
     }  # fmt: skip
 
 
-def part_micros(events: Iterable[TimelineEvent]) -> dict[str, list[float]]:
+def _part_micros(events: Iterable[TimelineEvent]) -> dict[str, list[float]]:
     """Microseconds of each part of the graph: forward, backward and the rest, such as sending or adding."""
     found = defaultdict[str, list[float]](lambda: [0.0, 0.0, 0.0])
     for event in events:
@@ -53,7 +53,7 @@ def _timeline_events(worker: SampledWorker, step: int) -> list[TimelineEvent]:
     return sorted((e for e in events if e.kind != STEP), key=lambda e: (e.start, -e.end))
 
 
-def joined_bars(events: Iterable[TimelineEvent], finest: float) -> list[list[TimelineEvent]]:
+def _joined_bars(events: Iterable[TimelineEvent], finest: float) -> list[list[TimelineEvent]]:
     """Events in lists, each of which is one bar: neighbours of one kind that are shorter than ``finest`` seconds."""
     found: list[list[TimelineEvent]] = []
     for event in events:
@@ -76,7 +76,7 @@ def _micros(seconds: float) -> float:
     return round(seconds * 1e6, 1)
 
 
-def wait_seconds(events: Iterable[TimelineEvent]) -> dict[str, float]:
+def _waits_of_events(events: Iterable[TimelineEvent]) -> dict[str, float]:
     """Seconds waited, by what was waited for, longest first."""
     found = defaultdict[str, float](float)
     for event in events:

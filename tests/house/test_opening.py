@@ -19,6 +19,7 @@ OWN = {
     "proto/declarations": "its own folders",
     "kernels/cuda/choice_cache": "what it wrote itself",
     "kernels/cuda/device": "its own sources",
+    "draw/page/page_file": "its own sources",
     "worker/memory_limit": "the kernel's files",
     "plan/timings/timing_file": "the kernel's files",
     "measure/other_load": "the kernel's files",

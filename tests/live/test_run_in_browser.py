@@ -113,7 +113,7 @@ def test_a_run_of_three_workers_one_of_which_is_killed(tmp_path: Path, browser: 
 
 @pytest.mark.peers
 def test_a_run_to_its_end(tmp_path: Path, browser: Browser) -> None:
-    with WatchedRun(tmp_path, train_steps=4000, disp_freq=100) as run:
+    with WatchedRun(tmp_path, train_steps=800, disp_freq=50) as run:
         page = browser.new_page(360, 800, dark=True)
         page.open(run.url)
         page.until("netpartRun.state.end && !document.querySelector('#summary').hidden")

@@ -79,7 +79,7 @@ def _moved_inside(tree: FoldTree, box: FoldBox) -> Iterator[Arrow]:
             yield from arrow.traffic.arrows
 
 
-def label_size(label: BoxLabel, helper: bool, striped: bool) -> tuple[float, float]:
+def _label_size(label: BoxLabel, helper: bool, striped: bool) -> tuple[float, float]:
     """The width and height that a box needs, in points."""
     bold = SMALL if helper else NAME
     wide = [text_width(label.name, bold, bold=not helper)]
@@ -115,7 +115,7 @@ def _lay_out(tree: FoldTree, alike: Sequence[Inside], labels: dict[FoldBox, BoxL
 
 
 def _widest(boxes: Sequence[FoldBox], labels: dict[FoldBox, BoxLabel]) -> tuple[float, float]:
-    sizes = [label_size(labels[box], _is_helper(box), _is_striped(box)) for box in boxes]
+    sizes = [_label_size(labels[box], _is_helper(box), _is_striped(box)) for box in boxes]
     return max(wide for wide, _ in sizes), max(high for _, high in sizes)
 
 

@@ -7,7 +7,6 @@ from typing import Any
 from netpart.draw.job_drawings import job_nesting
 from netpart.draw.page.page_content import PageSource, page_content
 from netpart.draw.page.page_file import make_page_parts
-from netpart.graph.partition import pause_gc
 from netpart.plan.partition import partition_by_scheme, partition_phase
 from netpart.proto.reader import Job
 
@@ -20,7 +19,7 @@ def draw_job_page(job: Job) -> str:
 
 def job_page_content(job: Job) -> dict[str, Any]:
     """What the page of ``job`` shows, as ``page_content`` has it. Raises ConfigError as the partition does."""
-    with job.explaining(), pause_gc():
+    with job.explaining():
         cut = partition_by_scheme(job.proto, job.worker_count, job.folder)
         # A run cuts each micro-batch; what is drawn is the whole mini-batch, as in all drawings.
         several = len(cut.phases["train"]) > 1

@@ -33,7 +33,7 @@ from netpart.proto.element import float_size
 Columns = dict[str, list[Any]]
 
 
-class TextTable:
+class NumberedTexts:
     """Texts, each once, by number."""
 
     def __init__(self) -> None:
@@ -98,7 +98,7 @@ class FoldedGraph:
     """The boxes of a picture with their layouts, in numbers."""
 
     def __init__(self, shown: Picture, nesting: Nesting | None, whole: dict[str, str]) -> None:
-        self.texts = TextTable()
+        self.texts = NumberedTexts()
         self.tree = FoldTree(shown, nesting)
         join_alike(self.tree.root, fold_signatures(self.tree, find_insides(self.tree)))
         self.insides = find_insides(self.tree)
@@ -128,7 +128,7 @@ class FoldedGraph:
         labels = [self.labels[box] for box in self.boxes]
         return {
             "name": [box.name for box in self.boxes],
-            "kind": [number(box.kind if box.part is None else box.part.kind) for box in self.boxes],
+            "kind": [number(_box_kind(box)) for box in self.boxes],
             "parent": [self.numbers[box.parent] if box.parent else -1 for box in self.boxes],
             "layout": [self.layout_of.get(box, -1) for box in self.boxes],
             "ports": [self.insides[box].ports if box in self.insides else [] for box in self.boxes],
@@ -211,6 +211,13 @@ class FoldedGraph:
         return {self.layer_number(name) for name in names} - {-1}
 
 
+def _box_kind(box: FoldBox) -> str:
+    """What a box is: a part of a layer is a shard, or the kind of its helper."""
+    if box.part is None:
+        return box.kind
+    return box.part.kind if box.part.is_helper else "shard"
+
+
 def _workers_of(box: FoldBox) -> tuple[int, ...]:
     return (box.part.worker,) if box.part else box.group.workers
 
@@ -221,7 +228,7 @@ def _tenths(value: float) -> float:
     return int(found) if found == int(found) else found
 
 
-def _why_columns(explainer: LayerExplainer, graph: FoldedGraph, texts: TextTable) -> dict[str, Any]:
+def _why_columns(explainer: LayerExplainer, graph: FoldedGraph, texts: NumberedTexts) -> dict[str, Any]:
     """Why each helper is there, by the number of its box; and each collective, by its number."""
     parts = explainer.partition.graph.parts
     helpers = [part for part in parts if explainer.around.helps(part) and part.name in graph.tree.parts]
@@ -239,7 +246,7 @@ def _why_columns(explainer: LayerExplainer, graph: FoldedGraph, texts: TextTable
 
 
 def _layer_columns(
-    source: PageSource, explainer: LayerExplainer, graph: FoldedGraph, texts: TextTable
+    source: PageSource, explainer: LayerExplainer, graph: FoldedGraph, texts: NumberedTexts
 ) -> dict[str, Any]:
     """The explanation of each layer of the job, and its other cuts."""
     others = alternatives_by_layer(source.partition, source.folder)
@@ -255,14 +262,14 @@ def _layer_columns(
     }
 
 
-def _shard_rows(found: LayerExplanation, texts: TextTable) -> list[list[Any]]:
+def _shard_rows(found: LayerExplanation, texts: NumberedTexts) -> list[list[Any]]:
     """The parts of a layer: the name of each, and in words what it computes and needs."""
     return [
         [each.name, texts.number(each.computes), [texts.number(need) for need in each.needs]] for each in found.pieces
     ]
 
 
-def _cut_rows(layer: str, cuts: Iterable[CutAlternative], texts: TextTable) -> list[list[Any]]:
+def _cut_rows(layer: str, cuts: Iterable[CutAlternative], texts: NumberedTexts) -> list[list[Any]]:
     """The cuts of a layer: words, bytes, FLOPs, whether it is the present one, and its settings without the name."""
     return [
         [texts.number(cut.cut), cut.moved, cut.flops, int(cut.present), [s.removeprefix(layer) for s in cut.settings]]
@@ -270,14 +277,14 @@ def _cut_rows(layer: str, cuts: Iterable[CutAlternative], texts: TextTable) -> l
     ]
 
 
-def _step_columns(events: list[list[StepEvent]], graph: FoldedGraph, texts: TextTable) -> dict[str, Any]:
+def _step_columns(events: list[list[StepEvent]], graph: FoldedGraph, texts: NumberedTexts) -> dict[str, Any]:
     """The order of a step: for each worker columns of its acts. Channels are numbered."""
     channels: dict[object, int] = {}
     return {"workers": [_worker_steps(own, graph, texts, channels) for own in events]}
 
 
 def _worker_steps(
-    events: list[StepEvent], graph: FoldedGraph, texts: TextTable, channels: dict[object, int]
+    events: list[StepEvent], graph: FoldedGraph, texts: NumberedTexts, channels: dict[object, int]
 ) -> Columns:
     acts = [event.act for event in events]
     parts = graph.tree.parts

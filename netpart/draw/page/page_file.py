@@ -58,7 +58,7 @@ class PageParts:
 
 def make_page_parts(content: dict[str, Any], title: str) -> PageParts:
     """The parts of the page of ``content``, which ``page_content`` makes."""
-    return PageParts(title, page_style(), page_script([*GRAPH_SCRIPTS, "page_start"]), pack_content(content))
+    return PageParts(title, _page_style(), page_script([*GRAPH_SCRIPTS, "page_start"]), pack_content(content))
 
 
 def pack_content(content: dict[str, Any]) -> str:
@@ -77,7 +77,7 @@ def strip_modules(text: str) -> str:
     return _EXPORT.sub("", _IMPORT.sub("", text))
 
 
-def page_style() -> str:
+def _page_style() -> str:
     """The style sheet, with the colours of workers."""
     rules = (f".w{n} {{ background: {worker_colour(n).fill}; }}" for n in range(COLOURS))
     return (ASSETS / "page.css").read_text("utf-8").replace("{workers}", "\n".join(rules))

@@ -109,10 +109,10 @@ class StepLooks:
                 sent[name] += count.bytes
                 sent_to[target] += count.bytes
         grown = trace.grown_bytes if trace.HasField("grown_bytes") else None
-        return SampledWorker(rank, decode_actions(trace), dict(sent), dict(sent_to), trace.resident_bytes, grown)
+        return SampledWorker(rank, _decode_actions(trace), dict(sent), dict(sent_to), trace.resident_bytes, grown)
 
 
-def decode_actions(trace: TraceProto) -> tuple[SampledAction, ...]:
+def _decode_actions(trace: TraceProto) -> tuple[SampledAction, ...]:
     """The actions of ``trace``. Raises ValueError or LookupError for ones that cannot be meant."""
     if len(trace.index) > MOST_ACTIONS:
         raise ValueError(f"expected at most {MOST_ACTIONS} actions in a step, got {len(trace.index)}")

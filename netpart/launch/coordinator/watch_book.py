@@ -10,7 +10,7 @@ from netpart.graph.partition import Partition
 from netpart.launch.coordinator.step_looks import StepLooks
 from netpart.launch.coordinator.watchdog import MemberRecord
 from netpart.launch.report.predicted_volumes import predict_volumes
-from netpart.launch.report.watch_events import Positions, StepSampled, WorkerPosition
+from netpart.launch.report.watch_events import WorkerPositions, StepSampled, WorkerPosition
 from netpart.proto.control_pb2 import ControlProto, TraceProto
 
 POSITIONS_SECONDS = 0.5
@@ -18,11 +18,11 @@ POSITIONS_SECONDS = 0.5
 
 
 class WatchBook:
-    """Positions and steps of ``members``, which ``listener`` receives. ``send`` sends a message to a member."""
+    """WorkerPositions and steps of ``members``, which ``listener`` receives. ``send`` sends a message to a member."""
 
     def __init__(
         self, partition: Partition, first_step: int, members: list[MemberRecord],
-        send: Callable[[MemberRecord, ControlProto], None], listener: Callable[[Positions | StepSampled], None],
+        send: Callable[[MemberRecord, ControlProto], None], listener: Callable[[WorkerPositions | StepSampled], None],
     ) -> None:  # fmt: skip
         self.partition = partition
         self.first_step = first_step
@@ -43,7 +43,7 @@ class WatchBook:
             return
         self.due = now + POSITIONS_SECONDS
         rows = ((m.rank, m.beat.phase, m.beat.step, m.beat.doing or "starting", now - m.heard) for m in self.members)
-        self.listener(Positions(tuple(WorkerPosition(*row) for row in rows)))
+        self.listener(WorkerPositions(tuple(WorkerPosition(*row) for row in rows)))
         for looks in self.looks:
             looks.look(now)
 

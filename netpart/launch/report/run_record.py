@@ -16,7 +16,7 @@ from netpart.checkpoint.steps import best_file
 from netpart.errors import ConfigError, DataError, os_error_text
 from netpart.graph.judged_metrics import BEST, STOP
 from netpart.launch.report.events import Halted, Judged, Listener, Measured, Noticed, Saved, Staleness, Started, Updated
-from netpart.launch.report.watch_events import Positions, StepSampled, WatchEvent
+from netpart.launch.report.watch_events import WorkerPositions, StepSampled, WatchEvent
 from netpart.launch.report.workspace import refuse_removal
 
 
@@ -72,7 +72,7 @@ class RunRecord:
         full."""
         if isinstance(event, Updated):
             return self.note_update(event)
-        if isinstance(event, Positions | StepSampled | Staleness):
+        if isinstance(event, WorkerPositions | StepSampled | Staleness):
             return self.tell_watchers(event)
         if isinstance(event, Measured):
             self.latest[event.phase] = event.metrics

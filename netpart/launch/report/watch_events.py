@@ -23,7 +23,7 @@ class WorkerPosition:
 
 
 @dataclass(frozen=True)
-class Positions:
+class WorkerPositions:
     """Where all workers and servers are."""
 
     workers: tuple[WorkerPosition, ...]
@@ -65,4 +65,4 @@ class StepSampled:
     workers: tuple[SampledWorker, ...]
 
 
-WatchEvent = Event | Positions | StepSampled | Staleness
+WatchEvent = Event | WorkerPositions | StepSampled | Staleness

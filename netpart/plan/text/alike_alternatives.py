@@ -20,7 +20,7 @@ from netpart.plan.text.alternatives import CutAlternative, find_alternatives
 from netpart.progress import track_items
 from netpart.proto.job_pb2 import LayerProto
 
-KINDS = 14
+KINDS = 12
 """Up to so many unlike layers are cut in other ways: each cut takes as long as cutting the net."""
 
 

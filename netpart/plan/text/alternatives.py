@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, replace
@@ -10,13 +11,14 @@ from pathlib import Path
 from google.protobuf import text_format
 
 from netpart.errors import ConfigError
+from netpart.graph.graph import LAYER
 from netpart.graph.net import Net, Node
 from netpart.graph.partition import Partition, partition_job
 from netpart.graph.passes.place import place_record_sources
 from netpart.graph.passes.placer import LayerPlacer
 from netpart.layers.layer import INPUT
+from netpart.plan.price.cost import part_cost
 from netpart.plan.price.ledger import compute_ledger
-from netpart.plan.price.worker_shares import flops_and_memory, sum_by_worker
 from netpart.plan.text.cut_settings import cut_settings
 from netpart.plan.text.cut_text import place_text
 from netpart.plan.text.spelling import cut_fields, spell_placement, wanted_placements
@@ -109,13 +111,23 @@ def _recut_layer(partition: Partition, node: Node, conf: LayerProto, folder: Pat
 
 def _price_alternative(partition: Partition, node: Node, conf: LayerProto, present: bool) -> CutAlternative:
     """The row for ``conf``, which ``partition`` applies to ``node``."""
-    forward, backward, _ = flops_and_memory(partition)
     placement = partition.graph.placements[partition.graph.net.by_name[node.name].index]
     text = text_format.MessageToString(conf, as_one_line=True, use_short_repeated_primitives=True)
     moved = compute_ledger(partition).total
-    busiest = max(sum_by_worker(forward + backward).values(), default=0)
+    busiest = max(_flops_by_worker(partition).values(), default=0)
     settings = () if present else tuple(cut_settings(partition.job.neuralnet.layer[int(node.at[2])], conf))
     return CutAlternative(place_text(node.layer, placement), text, moved, busiest, present, settings)
+
+
+def _flops_by_worker(partition: Partition) -> Counter[int]:
+    """FLOPs of a training step by worker."""
+    found = Counter[int]()
+    for micro in partition.phases["train"]:
+        for part in micro.graph.parts:
+            if part.kind == LAYER:
+                cost = part_cost(micro.graph, part)
+                found[part.worker] += cost.forward + cost.backward
+    return found
 
 
 def _present_cut(partition: Partition, node: Node) -> LayerProto:

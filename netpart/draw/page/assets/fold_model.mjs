@@ -87,7 +87,7 @@ export class FoldModel {
   }
 
   isHelper(box) {
-    return !["net", "run", "block", "layer"].includes(this.kind(box)) && this.boxes.head[box] >= 0;
+    return this.boxes.head[box] >= 0;
   }
 
   // The boxes around `box`, the innermost first.

@@ -100,6 +100,7 @@ export class NetPage {
 
   #listen() {
     at("search").addEventListener("change", (event) => this.#search(event.target.value));
+    at("search").addEventListener("keydown", (event) => event.key === "Enter" && this.#search(event.target.value));
     at("edges").addEventListener("click", () => this.panel.showEdges());
     at("figures").addEventListener("click", () => this.panel.showTable());
     at("theme").addEventListener("click", () => this.setDark(!this.dark));

@@ -3,12 +3,9 @@
 const BYTE_UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 const COUNT_UNITS = ["", "k", "M", "G", "T", "P"];
 
-// One decimal; a tie goes to the even digit, as in Python.
+// One decimal. Only .25 and .75 are ties, and Python takes the even digit where toFixed takes the larger one.
 function roundTenth(value) {
-  const scaled = value * 10;
-  const below = Math.floor(scaled);
-  const exact = scaled - below === 0.5 && scaled / 10 === value;
-  return ((exact ? below + (below % 2) : Math.round(scaled)) / 10).toFixed(1);
+  return value % 1 === 0.25 ? `${Math.floor(value)}.2` : value.toFixed(1);
 }
 
 function scaledText(count, base, units) {
