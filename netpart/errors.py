@@ -83,7 +83,12 @@ def clip_text(text: str, longest: int = LONGEST) -> str:
 
 
 class NetpartError(Exception):
-    """Base class of all errors that netpart raises on purpose; the command line prints them without a traceback."""
+    """Base class of all errors that netpart raises on purpose; the command line prints them without a traceback.
+
+    ``rank`` is the worker at fault, if one worker of a run is.
+    """
+
+    rank: int | None = None
 
 
 class JobError(NetpartError):

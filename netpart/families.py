@@ -123,6 +123,7 @@ LISTENERS: Registry[ListenerMaker] = Registry(
     {
         "events": "netpart.launch.report.event_lines:event_lines",
         "tensorboard": "netpart.launch.report.tensorboard_events:tensorboard_events",
+        "page": "netpart.live.page_listener:page_listener",
     },
 )
 """Listeners, which receive the events of a run, by the name that ``--listener`` takes."""

@@ -57,7 +57,7 @@ def add_launch_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_listener_options(parser: argparse.ArgumentParser) -> None:
-    """Add --listener and --tensorboard, both of which append to ``listener``."""
+    """Add --listener, --tensorboard and --page, all of which append to ``listener``."""
     parser.add_argument(
         "--listener", action="append", default=[], metavar="NAME[=TEXT]", help="also send the events of the run to"
         " this listener: events (a JSON line for each, in events.jsonl of the workspace), tensorboard, or the name of a"
@@ -69,6 +69,11 @@ def add_listener_options(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER", help="write metrics, job and drawing for TensorBoard to FOLDER (default: the workspace);"
         " short for --listener tensorboard=FOLDER",
     )  # fmt: skip
+    parser.add_argument(
+        "--page", dest="listener", action="append", nargs="?", const="", type=_page_listener, metavar="PORT",
+        help="show the run in a browser of this host while it goes on: prints a URL of 127.0.0.1, which also has"
+        " /metrics for Prometheus; PORT is its port (default: a free one)",
+    )  # fmt: skip
 
 
 def _tensorboard_listener(folder: str) -> str:
@@ -78,6 +83,14 @@ def _tensorboard_listener(folder: str) -> str:
     if folder.endswith(JOB_ENDINGS):
         raise argparse.ArgumentTypeError(f"expected a folder, got {folder!r}; write the job before --tensorboard")
     return f"tensorboard={folder}" if folder else "tensorboard"
+
+
+def _page_listener(port: str) -> str:
+    """The listener that serves a page at ``port``, "" for a free one. Raises ArgumentTypeError for anything else."""
+    if port and not (port.isascii() and port.isdigit() and int(port) < 1 << 16):
+        hint = "; write the job before --page"
+        raise argparse.ArgumentTypeError(f"expected a port, 0 to 65535, got {port!r}{hint}")
+    return f"page={port}" if port else "page"
 
 
 def apply_launch_options(job: Job, args: argparse.Namespace) -> None:

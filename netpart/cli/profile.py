@@ -113,7 +113,10 @@ def _print_profile_json(profile: StepProfile) -> None:
     """Print the figures as one JSON object."""
     from dataclasses import asdict
 
-    print(json.dumps(asdict(profile), indent=2, ensure_ascii=False))
+    found = asdict(profile)
+    for row in found["memory"]:
+        del row["load"]  # a row for each instruction: it is in traces
+    print(json.dumps(found, indent=2, ensure_ascii=False))
 
 
 def _print_profile_tables(profile: StepProfile) -> None:

@@ -133,7 +133,13 @@ class RestartableRun:
         options = replace(options, repeats=book.repeats, returns=self.returns)
         event = book.event(options.first_step) if book.state.made else None
         return play_partition(
-            cut, options, self.next_choice(), self.hear, bool(proto.resume) or event is not None, event
+            cut,
+            options,
+            self.next_choice(),
+            self.hear,
+            bool(proto.resume) or event is not None,
+            event,
+            self.job,
         )
 
     @property
@@ -213,12 +219,12 @@ class LaunchChoice:
 
 def play_partition(
     cut: Partition, options: RunOptions, choice: LaunchChoice, listener: Listener | None, resumed: bool = False,
-    restarted: Restarted | None = None,
+    restarted: Restarted | None = None, job: Job | None = None,
 ) -> Summary:  # fmt: skip
     """Launch the workers of ``cut``, serve them to the end and return the Summary.
 
-    ``resumed``: metrics.jsonl continues an earlier run. ``restarted``: this attempt follows one that failed. Raises
-    what ``run_job`` raises.
+    ``resumed``: metrics.jsonl continues an earlier run. ``restarted``: this attempt follows one that failed. ``job`` is
+    for listeners. Raises what ``run_job`` raises.
     """
     options = settle_choices(cut, options, choice.launcher, choice.transport, choice.seal)
     record = RunRecord(options.workspace, listener, options.first_step, resumed)
@@ -228,8 +234,9 @@ def play_partition(
         began = time.monotonic()
         with ExitStack() as stack:
             for text in choice.listeners:
-                opened = _queue_listener(text, cut, options, record, restarted is not None)
-                record.listeners.append(stack.enter_context(opened))
+                opened = _queue_listener(text, cut, options, record, restarted is not None, job)
+                _open_listener(stack, opened, record)
+            options = replace(options, watched=bool(record.watchers))
             if restarted is not None:
                 record.hear(restarted)
             led = lead_workers(cut, options, choice, record)
@@ -243,12 +250,19 @@ def play_partition(
         record.close()
 
 
+def _open_listener(stack: ExitStack, queued: QueuedListener, record: RunRecord) -> None:
+    """Open a listener until ``stack`` ends, and let ``record`` pass events on to it."""
+    record.listeners.append(stack.enter_context(queued))
+    if queued.watches:
+        record.watchers.append(queued.hear)
+
+
 def _queue_listener(
-    text: str, cut: Partition, options: RunOptions, record: RunRecord, continues: bool
+    text: str, cut: Partition, options: RunOptions, record: RunRecord, continues: bool, job: Job | None
 ) -> QueuedListener:  # fmt: skip
     """The listener that ``text``, NAME or NAME=TEXT, names. Its troubles are notices of the run."""
     name, _, argument = text.partition("=")
-    run = RunDescription(cut, options.workspace, options.first_step, argument, continues)
+    run = RunDescription(cut, options.workspace, options.first_step, argument, continues, record.tell_user, job)
     return QueuedListener(name, LISTENERS.get(name, who="--listener"), run, lambda said: record.hear(Noticed(said)))
 
 

@@ -13,5 +13,6 @@ __all__ = [
     "run_curves",
     "simulated_job",
     "step_profile",
+    "timeline",
     "value_statistics",
 ]

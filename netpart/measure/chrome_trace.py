@@ -1,7 +1,8 @@
 """Chrome trace: a Timeline in the format of Chrome's tracing and of Perfetto, JSON that https://ui.perfetto.dev opens.
 
 A process per worker, a thread for computing, one for communicating and one for the wait for data, an arrow from every
-send to its receive, and a counter of the bytes that a worker has sent and that have not been received. The format:
+send to its receive, and two counters: the bytes that a worker has sent and that have not been received, and the bytes
+of its arena that are in use. The format:
 Google, Trace Event Format (docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU).
 """
 
@@ -21,16 +22,21 @@ TRACKS = {TALK: COMMUNICATING, WAIT: COMMUNICATING, READ: READING}
 Json = dict[str, Any]
 
 
-def to_chrome_trace(timeline: Timeline, message_bytes: Mapping[Key, int] | None = None) -> str:
+def to_chrome_trace(
+    timeline: Timeline, message_bytes: Mapping[Key, int] | None = None,
+    arena_bytes: Mapping[int, Mapping[str, int]] | None = None,
+) -> str:  # fmt: skip
     """``timeline`` as JSON. Its first event begins at 0 µs.
 
-    ``message_bytes`` are those of each message by its sender and channel; without them there are no counters.
+    ``message_bytes`` are those of each message by its sender and channel, ``arena_bytes`` those in use by worker and
+    action; without them there are no counters.
     """
     began = min((event.start for event in timeline.events), default=0.0)
     found = [*_track_names(timeline.workers), *(_event_span(event, began) for event in timeline.events)]
     for number, message in enumerate(timeline.messages):
         found += [_message_flow("s", number, message.sent, began), _message_flow("f", number, message.taken, began)]
     found += _flight_counters(timeline, message_bytes or {}, began)
+    found += _arena_counters(timeline, arena_bytes or {}, began)
     return json.dumps({"traceEvents": found, "displayTimeUnit": "ms"}) + "\n"
 
 
@@ -76,6 +82,20 @@ def _flight_counters(timeline: Timeline, message_bytes: Mapping[Key, int], began
             "ph": "C", "name": "bytes in flight", "pid": worker, "ts": _to_microseconds(moment - began),
             "args": {"bytes": held[worker]},
         }  # fmt: skip
+
+
+def _arena_counters(timeline: Timeline, arena_bytes: Mapping[int, Mapping[str, int]], began: float) -> Iterator[Json]:
+    """The bytes of each worker's arena that are in use, when they change."""
+    for worker, load in arena_bytes.items():
+        latest = None
+        for event in timeline.of_worker(worker):
+            held = load.get(event.text)
+            if held is not None and held != latest:
+                latest = held
+                yield {
+                    "ph": "C", "name": "arena in use", "pid": worker, "ts": _to_microseconds(event.start - began),
+                    "args": {"bytes": held},
+                }  # fmt: skip
 
 
 def _event_track(event: TimelineEvent) -> Json:

@@ -46,7 +46,7 @@ class ProfiledRun:
         from netpart.measure.chrome_trace import to_chrome_trace
 
         sizes = {(entry.source, *map(int, entry.channel)): entry.nbytes for entry in compute_ledger(self.cut).entries}
-        return to_chrome_trace(self.timeline, sizes)
+        return to_chrome_trace(self.timeline, sizes, {each.worker: each.load for each in self.profile.memory})
 
     def _repr_svg_(self) -> str:
         """The median step as a Gantt chart, which a notebook shows and the command line writes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import median
 
@@ -81,12 +81,14 @@ class WorkerTime:
 
 @dataclass(frozen=True)
 class WorkerMemory:
-    """The memory plan of one worker in bytes. ``peak`` lists what fills its arena at the instruction ``peak_at``."""
+    """The memory plan of one worker in bytes. ``peak`` lists what fills its arena at the instruction ``peak_at``, and
+    ``load`` how much of the arena is in use during each action."""
 
     worker: int
     parts: dict[str, int]
     peak: dict[str, int]
     peak_at: str
+    load: dict[str, int] = field(default_factory=dict, repr=False)
 
     @property
     def total(self) -> int:

@@ -34,4 +34,5 @@ def decode_memory_plan(message: TraceProto) -> WorkerMemory:
     held: dict[str, int] = {}
     for each in message.peak:
         held[each.name] = held.get(each.name, 0) + each.bytes
-    return WorkerMemory(message.rank, {each.name: each.bytes for each in message.memory}, held, message.peak_at)
+    load = {each.name: each.bytes for each in message.load}
+    return WorkerMemory(message.rank, {each.name: each.bytes for each in message.memory}, held, message.peak_at, load)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from netpart.program.arena import buffer_lifetimes
-from netpart.program.packing import memory_load
+from netpart.program.packing import Ints, memory_load
 from netpart.program.program import WorkerProgram
 
 
@@ -37,10 +37,21 @@ class ArenaPiece:
 def find_arena_peak(program: WorkerProgram, phase: str = "train") -> ArenaPeak:
     """The peak of ``phase``; the first of several equal ones."""
     found = _arena_pieces(program, phase)
-    pieces = [(tenant.first, tenant.last, tenant.nbytes) for tenant in found]
-    time = int(memory_load(np.array(pieces, np.int64).reshape(-1, 3)).argmax())
+    time = int(_piece_load(found).argmax())
     alive = [(t.name, t.nbytes) for t in found if t.first <= time <= t.last]
     return ArenaPeak(time, tuple(sorted(alive, key=lambda held: -held[1])))
+
+
+def arena_load(program: WorkerProgram, phase: str = "train") -> list[int]:
+    """The bytes of the arena that are in use while each instruction of ``phase`` runs."""
+    load = _piece_load(_arena_pieces(program, phase)).tolist()
+    count = len(program.phases[phase].instructions)
+    return [*load, *[0] * count][:count]
+
+
+def _piece_load(pieces: list[ArenaPiece]) -> Ints:
+    rows = [(piece.first, piece.last, piece.nbytes) for piece in pieces]
+    return memory_load(np.array(rows, np.int64).reshape(-1, 3))
 
 
 def _arena_pieces(program: WorkerProgram, phase: str) -> list[ArenaPiece]:

@@ -272,7 +272,7 @@ class BytesProto(_message.Message):
     def __init__(self, region: _Optional[int] = ..., start: _Optional[int] = ..., count: _Optional[int] = ...) -> None: ...
 
 class WelcomeProto(_message.Message):
-    __slots__ = ("plan", "run_id", "folder", "seed", "device", "deadline", "restore", "first_step", "writes", "report_every", "restore_updater", "transport", "workers", "restore_suffix", "trace", "seal", "seal_secret", "seal_generation", "seal_everywhere", "judged", "base_lr", "region_secret", "team", "regions", "rank", "returns")
+    __slots__ = ("plan", "run_id", "folder", "seed", "device", "deadline", "restore", "first_step", "writes", "report_every", "restore_updater", "transport", "workers", "restore_suffix", "trace", "seal", "seal_secret", "seal_generation", "seal_everywhere", "watched", "judged", "base_lr", "region_secret", "team", "regions", "rank", "returns")
     PLAN_FIELD_NUMBER: _ClassVar[int]
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
     FOLDER_FIELD_NUMBER: _ClassVar[int]
@@ -292,6 +292,7 @@ class WelcomeProto(_message.Message):
     SEAL_SECRET_FIELD_NUMBER: _ClassVar[int]
     SEAL_GENERATION_FIELD_NUMBER: _ClassVar[int]
     SEAL_EVERYWHERE_FIELD_NUMBER: _ClassVar[int]
+    WATCHED_FIELD_NUMBER: _ClassVar[int]
     JUDGED_FIELD_NUMBER: _ClassVar[int]
     BASE_LR_FIELD_NUMBER: _ClassVar[int]
     REGION_SECRET_FIELD_NUMBER: _ClassVar[int]
@@ -318,6 +319,7 @@ class WelcomeProto(_message.Message):
     seal_secret: bytes
     seal_generation: int
     seal_everywhere: bool
+    watched: bool
     judged: _containers.RepeatedScalarFieldContainer[str]
     base_lr: float
     region_secret: bytes
@@ -325,7 +327,7 @@ class WelcomeProto(_message.Message):
     regions: RegionMapProto
     rank: int
     returns: bool
-    def __init__(self, plan: _Optional[bytes] = ..., run_id: _Optional[bytes] = ..., folder: _Optional[str] = ..., seed: _Optional[int] = ..., device: _Optional[str] = ..., deadline: _Optional[float] = ..., restore: _Optional[str] = ..., first_step: _Optional[int] = ..., writes: _Optional[_Iterable[int]] = ..., report_every: _Optional[int] = ..., restore_updater: _Optional[str] = ..., transport: _Optional[str] = ..., workers: _Optional[int] = ..., restore_suffix: _Optional[str] = ..., trace: bool = ..., seal: _Optional[str] = ..., seal_secret: _Optional[bytes] = ..., seal_generation: _Optional[int] = ..., seal_everywhere: bool = ..., judged: _Optional[_Iterable[str]] = ..., base_lr: _Optional[float] = ..., region_secret: _Optional[bytes] = ..., team: _Optional[int] = ..., regions: _Optional[_Union[RegionMapProto, _Mapping]] = ..., rank: _Optional[int] = ..., returns: bool = ...) -> None: ...
+    def __init__(self, plan: _Optional[bytes] = ..., run_id: _Optional[bytes] = ..., folder: _Optional[str] = ..., seed: _Optional[int] = ..., device: _Optional[str] = ..., deadline: _Optional[float] = ..., restore: _Optional[str] = ..., first_step: _Optional[int] = ..., writes: _Optional[_Iterable[int]] = ..., report_every: _Optional[int] = ..., restore_updater: _Optional[str] = ..., transport: _Optional[str] = ..., workers: _Optional[int] = ..., restore_suffix: _Optional[str] = ..., trace: bool = ..., seal: _Optional[str] = ..., seal_secret: _Optional[bytes] = ..., seal_generation: _Optional[int] = ..., seal_everywhere: bool = ..., watched: bool = ..., judged: _Optional[_Iterable[str]] = ..., base_lr: _Optional[float] = ..., region_secret: _Optional[bytes] = ..., team: _Optional[int] = ..., regions: _Optional[_Union[RegionMapProto, _Mapping]] = ..., rank: _Optional[int] = ..., returns: bool = ...) -> None: ...
 
 class BeatProto(_message.Message):
     __slots__ = ("rank", "phase", "step", "doing", "refused")
@@ -464,7 +466,7 @@ class UpdatesProto(_message.Message):
     def __init__(self, rank: _Optional[int] = ..., number: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class TraceProto(_message.Message):
-    __slots__ = ("rank", "what", "index", "start", "end", "memory", "peak", "peak_at")
+    __slots__ = ("rank", "what", "index", "start", "end", "memory", "peak", "peak_at", "load", "step", "sent", "resident_bytes", "grown_bytes")
     RANK_FIELD_NUMBER: _ClassVar[int]
     WHAT_FIELD_NUMBER: _ClassVar[int]
     INDEX_FIELD_NUMBER: _ClassVar[int]
@@ -473,6 +475,11 @@ class TraceProto(_message.Message):
     MEMORY_FIELD_NUMBER: _ClassVar[int]
     PEAK_FIELD_NUMBER: _ClassVar[int]
     PEAK_AT_FIELD_NUMBER: _ClassVar[int]
+    LOAD_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    SENT_FIELD_NUMBER: _ClassVar[int]
+    RESIDENT_BYTES_FIELD_NUMBER: _ClassVar[int]
+    GROWN_BYTES_FIELD_NUMBER: _ClassVar[int]
     rank: int
     what: _containers.RepeatedCompositeFieldContainer[TracedProto]
     index: _containers.RepeatedScalarFieldContainer[int]
@@ -481,7 +488,18 @@ class TraceProto(_message.Message):
     memory: _containers.RepeatedCompositeFieldContainer[HeldProto]
     peak: _containers.RepeatedCompositeFieldContainer[HeldProto]
     peak_at: str
-    def __init__(self, rank: _Optional[int] = ..., what: _Optional[_Iterable[_Union[TracedProto, _Mapping]]] = ..., index: _Optional[_Iterable[int]] = ..., start: _Optional[_Iterable[float]] = ..., end: _Optional[_Iterable[float]] = ..., memory: _Optional[_Iterable[_Union[HeldProto, _Mapping]]] = ..., peak: _Optional[_Iterable[_Union[HeldProto, _Mapping]]] = ..., peak_at: _Optional[str] = ...) -> None: ...
+    load: _containers.RepeatedCompositeFieldContainer[HeldProto]
+    step: int
+    sent: _containers.RepeatedCompositeFieldContainer[CountProto]
+    resident_bytes: int
+    grown_bytes: int
+    def __init__(self, rank: _Optional[int] = ..., what: _Optional[_Iterable[_Union[TracedProto, _Mapping]]] = ..., index: _Optional[_Iterable[int]] = ..., start: _Optional[_Iterable[float]] = ..., end: _Optional[_Iterable[float]] = ..., memory: _Optional[_Iterable[_Union[HeldProto, _Mapping]]] = ..., peak: _Optional[_Iterable[_Union[HeldProto, _Mapping]]] = ..., peak_at: _Optional[str] = ..., load: _Optional[_Iterable[_Union[HeldProto, _Mapping]]] = ..., step: _Optional[int] = ..., sent: _Optional[_Iterable[_Union[CountProto, _Mapping]]] = ..., resident_bytes: _Optional[int] = ..., grown_bytes: _Optional[int] = ...) -> None: ...
+
+class LookProto(_message.Message):
+    __slots__ = ("step",)
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    step: int
+    def __init__(self, step: _Optional[int] = ...) -> None: ...
 
 class TracedProto(_message.Message):
     __slots__ = ("name", "channel", "delay", "micro")
@@ -520,7 +538,7 @@ class FailedProto(_message.Message):
     def __init__(self, rank: _Optional[int] = ..., phase: _Optional[str] = ..., step: _Optional[int] = ..., doing: _Optional[str] = ..., kind: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
 
 class ControlProto(_message.Message):
-    __slots__ = ("hello", "welcome", "ready", "go", "beat", "report", "checkpoint_due", "checkpoint_open", "checkpoint_written", "finished", "failed", "stop", "join", "joined", "region_write", "region_read", "region", "clock", "trace", "updates", "verdict", "halt", "snapshot", "regroup", "standby", "rejoin")
+    __slots__ = ("hello", "welcome", "ready", "go", "beat", "report", "checkpoint_due", "checkpoint_open", "checkpoint_written", "finished", "failed", "stop", "join", "joined", "region_write", "region_read", "region", "clock", "trace", "updates", "verdict", "halt", "snapshot", "regroup", "standby", "rejoin", "look")
     HELLO_FIELD_NUMBER: _ClassVar[int]
     WELCOME_FIELD_NUMBER: _ClassVar[int]
     READY_FIELD_NUMBER: _ClassVar[int]
@@ -547,6 +565,7 @@ class ControlProto(_message.Message):
     REGROUP_FIELD_NUMBER: _ClassVar[int]
     STANDBY_FIELD_NUMBER: _ClassVar[int]
     REJOIN_FIELD_NUMBER: _ClassVar[int]
+    LOOK_FIELD_NUMBER: _ClassVar[int]
     hello: HelloProto
     welcome: WelcomeProto
     ready: ReadyProto
@@ -573,4 +592,5 @@ class ControlProto(_message.Message):
     regroup: RegroupProto
     standby: StandbyProto
     rejoin: bool
-    def __init__(self, hello: _Optional[_Union[HelloProto, _Mapping]] = ..., welcome: _Optional[_Union[WelcomeProto, _Mapping]] = ..., ready: _Optional[_Union[ReadyProto, _Mapping]] = ..., go: _Optional[_Union[GoProto, _Mapping]] = ..., beat: _Optional[_Union[BeatProto, _Mapping]] = ..., report: _Optional[_Union[ReportProto, _Mapping]] = ..., checkpoint_due: _Optional[_Union[CheckpointProto, _Mapping]] = ..., checkpoint_open: _Optional[_Union[CheckpointProto, _Mapping]] = ..., checkpoint_written: _Optional[_Union[CheckpointProto, _Mapping]] = ..., finished: _Optional[_Union[FinishedProto, _Mapping]] = ..., failed: _Optional[_Union[FailedProto, _Mapping]] = ..., stop: bool = ..., join: _Optional[_Union[JoinProto, _Mapping]] = ..., joined: _Optional[_Union[JoinedProto, _Mapping]] = ..., region_write: _Optional[_Union[RegionProto, _Mapping]] = ..., region_read: _Optional[_Union[RegionProto, _Mapping]] = ..., region: _Optional[_Union[RegionProto, _Mapping]] = ..., clock: _Optional[_Union[ClockProto, _Mapping]] = ..., trace: _Optional[_Union[TraceProto, _Mapping]] = ..., updates: _Optional[_Union[UpdatesProto, _Mapping]] = ..., verdict: _Optional[_Union[VerdictProto, _Mapping]] = ..., halt: _Optional[_Union[HaltProto, _Mapping]] = ..., snapshot: _Optional[_Union[SnapshotProto, _Mapping]] = ..., regroup: _Optional[_Union[RegroupProto, _Mapping]] = ..., standby: _Optional[_Union[StandbyProto, _Mapping]] = ..., rejoin: bool = ...) -> None: ...
+    look: LookProto
+    def __init__(self, hello: _Optional[_Union[HelloProto, _Mapping]] = ..., welcome: _Optional[_Union[WelcomeProto, _Mapping]] = ..., ready: _Optional[_Union[ReadyProto, _Mapping]] = ..., go: _Optional[_Union[GoProto, _Mapping]] = ..., beat: _Optional[_Union[BeatProto, _Mapping]] = ..., report: _Optional[_Union[ReportProto, _Mapping]] = ..., checkpoint_due: _Optional[_Union[CheckpointProto, _Mapping]] = ..., checkpoint_open: _Optional[_Union[CheckpointProto, _Mapping]] = ..., checkpoint_written: _Optional[_Union[CheckpointProto, _Mapping]] = ..., finished: _Optional[_Union[FinishedProto, _Mapping]] = ..., failed: _Optional[_Union[FailedProto, _Mapping]] = ..., stop: bool = ..., join: _Optional[_Union[JoinProto, _Mapping]] = ..., joined: _Optional[_Union[JoinedProto, _Mapping]] = ..., region_write: _Optional[_Union[RegionProto, _Mapping]] = ..., region_read: _Optional[_Union[RegionProto, _Mapping]] = ..., region: _Optional[_Union[RegionProto, _Mapping]] = ..., clock: _Optional[_Union[ClockProto, _Mapping]] = ..., trace: _Optional[_Union[TraceProto, _Mapping]] = ..., updates: _Optional[_Union[UpdatesProto, _Mapping]] = ..., verdict: _Optional[_Union[VerdictProto, _Mapping]] = ..., halt: _Optional[_Union[HaltProto, _Mapping]] = ..., snapshot: _Optional[_Union[SnapshotProto, _Mapping]] = ..., regroup: _Optional[_Union[RegroupProto, _Mapping]] = ..., standby: _Optional[_Union[StandbyProto, _Mapping]] = ..., rejoin: bool = ..., look: _Optional[_Union[LookProto, _Mapping]] = ...) -> None: ...

@@ -39,6 +39,14 @@ def free_address_space() -> int | None:
     return max(0, limit - pages * resource.getpagesize())
 
 
+def resident_memory() -> int:
+    """Bytes of memory that this process holds, with Python and its libraries; 0 if unknown."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+    except OSError:
+        return 0
+
+
 def host_memory_limit() -> int | None:
     """Bytes that all processes of this host may have together, used or free; None if unknown.
 

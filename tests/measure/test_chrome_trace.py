@@ -46,6 +46,13 @@ def test_events_are_told_in_microseconds_from_the_first() -> None:
     assert (1, "step 3") in spans
 
 
+def test_a_counter_has_the_arena_when_it_changes() -> None:
+    load = {0: {"forward a": 64, "send x": 64}, 1: {"read data": 8, "receive x": 32}}
+    events = json.loads(to_chrome_trace(TIMELINE, None, load))["traceEvents"]
+    found = [(e["pid"], e["ts"], e["args"]["bytes"]) for e in events if e["name"] == "arena in use"]
+    assert found == [(0, 0.0, 64), (1, 0.0, 8), (1, 800_000.0, 32)]
+
+
 def test_an_arrow_leads_from_within_the_send_to_within_the_receive() -> None:
     start, end = (next(e for e in FOUND if e["ph"] == phase) for phase in "sf")
     assert start["id"] == end["id"]
@@ -76,7 +83,7 @@ def test_a_simulated_step_has_a_pair_of_ends_for_each_message_and_all_its_bytes(
     starts, ends = ([e["id"] for e in events if e["ph"] == phase] for phase in "sf")
     assert sorted(starts) == sorted(ends)
     assert len(set(starts)) == len(starts) == 2 * len(compute_ledger(cut).entries)
-    counts = [(e["pid"], e["args"]["bytes"]) for e in events if e["ph"] == "C"]
+    counts = [(e["pid"], e["args"]["bytes"]) for e in events if e["name"] == "bytes in flight"]
     sent = {worker: rises([n for pid, n in counts if pid == worker]) for worker in range(2)}
     assert sent == {worker: 2 * nbytes for worker, nbytes in compute_ledger(cut).sent.items()}
     assert dict(counts) == {0: 0, 1: 0}

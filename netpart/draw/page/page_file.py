@@ -69,8 +69,12 @@ def pack_content(content: dict[str, Any]) -> str:
 
 def page_script(names: Sequence[str]) -> str:
     """The modules ``names`` of ``assets`` as one: without imports and exports, in this order."""
-    texts = ((ASSETS / f"{name}.mjs").read_text("utf-8") for name in names)
-    return "\n".join(_EXPORT.sub("", _IMPORT.sub("", text)) for text in texts)
+    return "\n".join(strip_modules((ASSETS / f"{name}.mjs").read_text("utf-8")) for name in names)
+
+
+def strip_modules(text: str) -> str:
+    """The module ``text`` without imports and exports."""
+    return _EXPORT.sub("", _IMPORT.sub("", text))
 
 
 def _page_style() -> str:

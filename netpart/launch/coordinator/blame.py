@@ -82,6 +82,7 @@ class Blame:
         text = clip_text(f"{describe_moment(failed.phase, failed.step, failed.doing)}: {kind}{reason}", WORDS)
         if failed.kind in REPORTED_ERRORS:
             error = REPORTED_ERRORS[failed.kind](f"{self.cluster.name(member.rank)}: {text}")
+            error.rank = member.rank
             if isinstance(error, DataError):
                 error.at = self.locate(failed.phase, failed.doing)
             return error
@@ -118,7 +119,9 @@ class Blame:
         """The error that ends the run, of class ``kind``: which worker, where, why, and the end of its log."""
         tail = self.team.log_tail(rank)
         where = self.team.where(rank)
-        return kind(
+        error = kind(
             f"{self.cluster.name(rank)}{f' ({where})' if where else ''}: {text}"
             + (f"\nlast lines of its log:\n{tail}" if tail else "")
         )
+        error.rank = rank
+        return error

@@ -31,6 +31,7 @@ from netpart.launch.coordinator.oversubscribed_hosts import find_oversubscribed_
 from netpart.launch.coordinator.refusal_book import RefusalBook
 from netpart.launch.coordinator.result_book import ResultBook
 from netpart.launch.coordinator.verdict_book import VerdictBook
+from netpart.launch.coordinator.watch_book import WatchBook
 from netpart.launch.coordinator.watchdog import MemberRecord
 from netpart.launch.report.events import Hearer, Measured, Noticed, Saved, Started, Updated
 from netpart.program.messages.communication import server_group_phase
@@ -74,6 +75,7 @@ class RunOptions:
     kept: tuple[Path, ...] | None = None
     repeats: Callable[[Exception], bool] = lambda error: False
     returns: bool = False
+    watched: bool = False
 
 
 class Conversation:
@@ -114,6 +116,8 @@ class Conversation:
         self.run_id = secrets.token_bytes(8)
         self.team = team
         self.secret = options.seal.draw_secret(self.run_id, team)
+        watching = WatchBook(partition, options.first_step, members, send, listener)
+        self.watching = watching if options.watched and trains and not options.trace else None
         self.refusals = RefusalBook(self.cluster, lambda text: listener(Noticed(text)))
 
     def hear(self, member: MemberRecord, kind: str, said: Any) -> None:
@@ -158,6 +162,7 @@ class Conversation:
         w.rank = member.rank
         w.trace = options.trace
         w.returns = options.returns
+        w.watched = self.watching is not None
         w.judged.extend(self.verdicts.phases)
         if self.verdicts.base_lr is not None:
             w.base_lr = self.verdicts.base_lr
@@ -229,6 +234,8 @@ class Conversation:
             self.moved = member.heard
         member.beat = beat
         self.refusals.note(member.rank, beat.refused)
+        if self.watching is not None:
+            self.watching.hear_beat()
 
     def on_updates(self, member: MemberRecord, updates: Any) -> None:
         numbers = list(updates.number)
@@ -312,7 +319,10 @@ class Conversation:
         self.send(member, ControlProto(clock=ClockProto(seconds=perf_counter())))
 
     def on_trace(self, member: MemberRecord, trace: Any) -> None:
-        member.trace = trace
+        if self.watching is None:
+            member.trace = trace
+        else:
+            self.watching.take(member, trace)
 
     def on_finished(self, member: MemberRecord, finished: Any) -> None:
         member.finished = finished

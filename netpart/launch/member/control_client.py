@@ -10,7 +10,7 @@ a third, opened when it is needed, what it writes into checkpoints.
                         ──────▶     deadlock check
                         ◀──────     go(addresses)
     beat, report, checkpoint_due, checkpoint_written, finished | failed  ──────▶
-                        ◀──────     checkpoint_open, verdict, halt, stop | rejoin
+                        ◀──────     checkpoint_open, verdict, halt, look, stop | rejoin
                         ◀──────     regroup(team)       in an elastic run, at any moment
     standby(team)       ──────▶                         then welcome, ready and go again
     region_write | region_read  ──────▶                 from another host
@@ -40,7 +40,7 @@ from netpart.launch.control.framing import FRAME_BYTES, REFUSAL, pack_message, p
 from netpart.launch.control.seats import HEART, SCRIBE, VOICE, socket_identity
 from netpart.launch.control.secure_link import LinkMonitor, secure_client
 from netpart.launch.control.token import RunToken
-from netpart.proto.control_pb2 import ControlProto, HaltProto, RefusedProto, SnapshotProto
+from netpart.proto.control_pb2 import ControlProto, HaltProto, LookProto, RefusedProto, SnapshotProto
 from netpart.transport.sockets import connect_socket, limited_socket
 from netpart.transport.transport import RefusedFrames
 
@@ -57,6 +57,8 @@ HALT = "halt"
 """A kind of message that may arrive at any moment, and is answered at once."""
 REGROUP = "regroup"
 """A kind of message that may arrive at any moment in an elastic run: it ends what the worker does."""
+LOOK = "look"
+"""A kind of message that may arrive at any moment, and concerns a later step."""
 
 
 class StopRequested(NetpartError):
@@ -144,7 +146,8 @@ class ControlClient:
     ``ticket`` proves that this is the worker of seat ``rank``, which is its rank in the first team of a run; from then
     on ``rank`` is that in the present team, number ``team``. Over tcp the heartbeat thread calls ``lost`` when the link
     is lost. No message that the worker could wait for arrives after that. ``heed_halt`` is called with each message
-    that the run is to end at a step, ``heed_snapshot`` with each decision about a snapshot. ``rejoins``: the run starts
+    that the run is to end at a step, ``heed_snapshot`` with each decision about a snapshot,
+    ``heed_look`` with each request to trace a step. ``rejoins``: the run starts
     again, without this process's state.
     """
 
@@ -166,6 +169,7 @@ class ControlClient:
         self.heed_halt: Callable[[HaltProto], None] = lambda halt: None
         self.heed_snapshot: Callable[[SnapshotProto], None] = lambda decision: None
         self.rejoins = False
+        self.heed_look: Callable[[LookProto], None] = lambda look: None
         self._socket, self._link = self._connect(VOICE)
         self._scribe: ScribeLink | None = None
         self._verdicts: deque[ControlProto] = deque()
@@ -202,7 +206,7 @@ class ControlClient:
         self._socket.send_multipart(pack_message(message))
 
     def receive(self, wanted: str, seconds: float | None = None) -> ControlProto:
-        """Wait for the next message, which must be of kind ``wanted``, VERDICT or HALT; return one that is wanted.
+        """Wait for the next message, of kind ``wanted``, VERDICT, HALT or LOOK; return one that is wanted.
 
         Without ``seconds`` there is no timeout: a coordinator may have been suspended, and if it dies, its workers die
         too. Raises StopRequested if the coordinator requests a stop, RegroupRequested if it requests to leave the team,
@@ -234,6 +238,8 @@ class ControlClient:
             self.heed_halt(message.halt)
         elif kind == SNAPSHOT:
             self.heed_snapshot(message.snapshot)
+        elif kind == LOOK:
+            self.heed_look(message.look)
         elif kind == VERDICT != wanted:
             self._verdicts.append(message)
         elif kind != wanted:

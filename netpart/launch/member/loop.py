@@ -17,7 +17,7 @@ from collections import deque
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from netpart.choices import TRAIN
+from netpart.choices import MEMORY, TRAIN
 from netpart.errors import NetpartError
 from netpart.launch.control.due_steps import barrier_steps, evaluation_times, is_due, must_drain
 from netpart.launch.member.checkpoint_files import LOCAL, CheckpointFiles
@@ -25,6 +25,7 @@ from netpart.launch.member.checkpoint_share import CheckpointShare
 from netpart.launch.member.control_client import ControlClient
 from netpart.launch.member.deadline_waiter import ELASTIC_LOOK_UP_SECONDS, LOOK_UP_SECONDS, DeadlineWaiter
 from netpart.launch.member.halt_agreement import HaltAgreement
+from netpart.launch.member.step_sampler import StepSampler
 from netpart.proto.cluster import Cluster
 from netpart.proto.control_pb2 import ControlProto, WelcomeProto
 from netpart.worker.player import Player
@@ -65,6 +66,7 @@ class WorkerLoop:
         self.end = max(welcome.first_step, job.train_steps)
         self.played: set[str] = set()
         self.halting = HaltAgreement(control, self.flush_to_halt)
+        self.sampler = StepSampler(control, player, transport.counts, welcome.transport == MEMORY)
         self.applied: list[int] = []
         self.train_seconds = 0.0
         self.batches = 0
@@ -74,6 +76,8 @@ class WorkerLoop:
         """Play every step of the job. Raises Overdue when a message does not arrive by the deadline."""
         job = self.job
         halted = False
+        if self.welcome.watched:
+            self.sampler.start()
         met = set(barrier_steps(self.job, self.first, self.end) if self.averages else ())
         mine = self.cluster.steps(self.cluster.group(self.control.rank), self.first, self.end)
         for step in range(self.first, self.end):
@@ -194,6 +198,7 @@ class WorkerLoop:
         """Play one training step, and the averages between groups that are due after it."""
         ends = self.halting.begin(step)
         started = perf_counter()
+        self.sampler.begin(step)
         # Delayed stages may stay in flight only until the next event that reads or changes the parameters.
         pausing = ends or must_drain(self.job, self.player.program.phases, step + 1)
         self.drive("train", step, step, pausing)
@@ -202,6 +207,7 @@ class WorkerLoop:
                 self.patience.wait(waiting, step)
         if pausing or self.reports(step + 1):
             self.finish("train", step)  # so that work still queued on the device counts as training time
+        self.sampler.end(step)
         self.step_seconds.append(perf_counter() - started)
         self.train_seconds += self.step_seconds[-1]
         self.batches += 1

@@ -41,6 +41,7 @@ def prepare_loop(
     from netpart.launch.control.communication_codec import encode_communications
     from netpart.program.messages.communication import list_communications
     from netpart.updaters import build_updater
+    from netpart.worker.memory_limit import resident_memory
     from netpart.worker.player import Player
 
     control.status.doing = lambda: "compiling its plan"
@@ -55,10 +56,12 @@ def prepare_loop(
     if welcome.HasField("base_lr"):
         rule.change_base_lr(welcome.base_lr)
     applied = rule if serving or not cluster.servers else None
+    resident = resident_memory()
     player = Player(program, transport, xp, applied, welcome.seed, communicators=communicators)
     control.status.doing = lambda: player.doing
     files = elastic.files(welcome, control, files) if elastic else files
     loop = _make_loop(player, transport, control, partition, welcome, files)
+    loop.sampler.before = resident
     # Parameters are read or initialised before ``ready`` is sent: a damaged checkpoint then ends the run before step 0.
     loop.share.begin()
     if loop.trains:

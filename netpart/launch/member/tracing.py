@@ -7,12 +7,12 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from netpart.launch.member.control_client import ControlClient
-from netpart.launch.member.loop import WorkerLoop
-from netpart.program.peak import find_arena_peak
+from netpart.program.peak import arena_load, find_arena_peak
 from netpart.proto.control_pb2 import ClockProto, ControlProto, HeldProto, TracedProto, TraceProto
 from netpart.worker.trace import TracedAction
 
 if TYPE_CHECKING:
+    from netpart.launch.member.loop import WorkerLoop
     from netpart.worker.player import Player
 
 ROUNDS = 16
@@ -22,7 +22,7 @@ half of its duration (Cristian, Probabilistic clock synchronization, 1989)."""
 
 def trace_steps(loop: WorkerLoop) -> None:
     """Play every training step and send the coordinator all actions with their times on the coordinator's clock."""
-    ahead = _measure_clock_offset(loop.control)
+    ahead = measure_clock_offset(loop.control)
     loop.player.trace.events = events = list[TracedAction]()
     for step in range(loop.welcome.first_step, loop.job.train_steps):
         loop.train(step)
@@ -33,7 +33,7 @@ def trace_steps(loop: WorkerLoop) -> None:
     loop.control.send(message)
 
 
-def _measure_clock_offset(control: ControlClient) -> float:
+def measure_clock_offset(control: ControlClient) -> float:
     """Seconds that the coordinator's clock is ahead of this process's clock."""
     found = []
     for _ in range(ROUNDS):
@@ -78,4 +78,6 @@ def add_memory_plan(message: TraceProto, player: Player) -> None:
     message.memory.extend(HeldProto(name=name, bytes=nbytes) for name, nbytes in held)
     message.peak.extend(HeldProto(name=name, bytes=nbytes) for name, nbytes in highest.buffers)
     actions = player.bound["train"].turns[0]
+    load = arena_load(program)
+    message.load.extend(HeldProto(name=action.name, bytes=load[at]) for at, (_, action, *_) in enumerate(actions))
     message.peak_at = actions[highest.instruction][1].name if actions else "nothing"

@@ -1,6 +1,7 @@
 """Reports of a run to its user: events, metrics, warnings and the summary."""
 
 __all__ = [
+    "background_call",
     "earlier_runs",
     "event_lines",
     "events",
@@ -10,5 +11,6 @@ __all__ = [
     "run_record",
     "speedup",
     "tensorboard_events",
+    "watch_events",
     "workspace",
 ]

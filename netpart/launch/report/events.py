@@ -13,6 +13,7 @@ from netpart.choices import TRAIN
 if TYPE_CHECKING:
     from netpart.launch.coordinator.oversubscribed_hosts import OversubscribedHost
     from netpart.launch.report.run_description import RunDescription
+    from netpart.launch.report.watch_events import WatchEvent
     from netpart.worker.server_player import AppliedUpdate
 
 
@@ -218,8 +219,8 @@ Listener = Callable[[Event], None]
 ListenerMaker = Callable[["RunDescription"], AbstractContextManager[Listener]]
 """Opens a listener for the run that is described, for the duration of the run. The members of
 ``netpart.families.LISTENERS`` are of this type."""
-Hearer = Callable[[Event | Updated], None]
-"""Receives all events, including every single update."""
+Hearer = Callable[["WatchEvent | Updated"], None]
+"""Receives all events, including every single update, and those of watch_events.py if the run is watched."""
 
 
 @dataclass

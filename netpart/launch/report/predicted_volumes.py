@@ -16,12 +16,16 @@ if TYPE_CHECKING:
 
 
 class MessageVolume(NamedTuple):
-    """``nbytes`` bytes sent ``times`` times over one channel; ``key`` is the sender's rank and the channel."""
+    """``nbytes`` bytes sent ``times`` times over one channel; ``key`` is the sender's rank and the channel.
+
+    ``target`` is the receiver's rank.
+    """
 
     name: str
     key: tuple[int, ...]
     nbytes: int
     times: int
+    target: int
 
 
 def predict_volumes(partition: Partition, first_step: int) -> Iterator[MessageVolume]:
@@ -35,11 +39,13 @@ def predict_volumes(partition: Partition, first_step: int) -> Iterator[MessageVo
         for phase in partition.phases if group == 0 else ("train",):
             times = steps if phase == "train" else counts[phase]
             for e in compute_ledger(partition, phase, group).entries:
-                yield MessageVolume(f"{phase} {e.name}", (ranks[e.source], *e.channel), e.nbytes, times)
+                yield MessageVolume(
+                    f"{phase} {e.name}", (ranks[e.source], *e.channel), e.nbytes, times, ranks[e.target]
+                )
     times = _average_count(partition, first_step)
     for number in range(cluster.workers):
         for e in average_entries(partition, number, float_size(partition.job)):
-            yield MessageVolume(f"train {e.name}", (e.source, *e.channel), e.nbytes, times)
+            yield MessageVolume(f"train {e.name}", (e.source, *e.channel), e.nbytes, times, e.target)
 
 
 def predict_bytes_by_edge(partition: Partition, first_step: int) -> dict[str, int]:

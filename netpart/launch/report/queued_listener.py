@@ -11,9 +11,11 @@ from contextlib import suppress
 from queue import Full, Queue
 from threading import Thread
 from time import monotonic
+from typing import Any
 
-from netpart.launch.report.events import Event, Listener, ListenerMaker
+from netpart.launch.report.events import Listener, ListenerMaker
 from netpart.launch.report.run_description import RunDescription
+from netpart.launch.report.watch_events import WatchEvent
 from netpart.units import plural_text
 
 ROOM = 1000
@@ -23,11 +25,19 @@ PATIENCE = 30.0
 
 
 class RunFailed(Exception):
-    """Raised within the context of a listener when its run ends with an error, whose text this has."""
+    """Raised within the context of a listener when its run ends with an error, whose text this has.
+
+    ``rank`` is the worker at fault, if one is.
+    """
+
+    def __init__(self, text: str, rank: int | None = None) -> None:
+        super().__init__(text)
+        self.rank = rank
 
 
 class QueuedListener:
     """The listener ``name`` of ``run``, for the duration of a ``with`` block, which yields what to call with events.
+    ``watches``: the listener also takes the events of watch_events.py, as its attribute of this name says.
 
     ``say`` reports a text to the user; it is called by the thread that hands events over. Entering raises what
     opening the listener raises.
@@ -42,19 +52,20 @@ class QueuedListener:
         self.run = run
         self.say = say
         self.patience = patience
-        self.waiting: Queue[Event | RunFailed | None] = Queue(room)
-        self.opened = Future[None]()
+        self.waiting: Queue[WatchEvent | RunFailed | None] = Queue(room)
+        self.opened = Future[Any]()
         self.failure: BaseException | None = None
         self.dropped = 0
+        self.watches = False
         # A daemon: a listener that hangs must not keep the process from ending.
         self.thread = Thread(target=self._serve, name=f"listener {name}", daemon=True)
 
     def __enter__(self) -> Listener:
         self.thread.start()
-        self.opened.result()
+        self.watches = getattr(self.opened.result(), "watches", False)
         return self.hear
 
-    def hear(self, event: Event) -> None:
+    def hear(self, event: WatchEvent) -> None:
         """Hand ``event`` over. Never waits: without room the event is dropped, which is reported the first time."""
         if not self.thread.is_alive():
             return self._report_failure()
@@ -69,7 +80,7 @@ class QueuedListener:
         """Let the listener take what waits and close it; give up after ``patience`` seconds."""
         until = monotonic() + self.patience
         with suppress(Full):  # reported below: then the thread has not ended
-            self.waiting.put(None if error is None else RunFailed(str(error)), timeout=self.patience)
+            self.waiting.put(None if error is None else _failure_of(error), timeout=self.patience)
         self.thread.join(max(0.0, until - monotonic()))
         if self.thread.is_alive():
             self.say(f"listener {self.name} did not end within {self.patience:g} s, and was left")
@@ -87,7 +98,7 @@ class QueuedListener:
         """Open the listener, call it with each event, close it."""
         try:
             with self.maker(self.run) as listener:
-                self.opened.set_result(None)
+                self.opened.set_result(listener)
                 self._pass_events(listener)
         except RunFailed:
             pass
@@ -97,9 +108,14 @@ class QueuedListener:
             else:
                 self.opened.set_exception(error)
 
-    def _pass_events(self, listener: Listener) -> None:
+    def _pass_events(self, listener: Callable[[Any], None]) -> None:
         """Call ``listener`` with each event until the run has ended. Raises RunFailed if it has failed."""
         while (event := self.waiting.get()) is not None:
             if isinstance(event, RunFailed):
                 raise event
             listener(event)
+
+
+def _failure_of(error: BaseException) -> RunFailed:
+    """What a listener is told of the ``error`` that ended its run."""
+    return RunFailed(str(error) or type(error).__name__, getattr(error, "rank", None))

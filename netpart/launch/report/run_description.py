@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from google.protobuf.message import Message
 
 from netpart.graph.partition import Partition
 from netpart.proto.fields import is_repeated
+from netpart.proto.reader import Job
 from netpart.proto.writer import write_job
 
 SettingValue = str | bool | int | float
@@ -21,7 +22,8 @@ class RunDescription:
     """The run that a listener is opened for: its cut net, the folder of its files, and the first step that it plays.
 
     ``argument`` is the text after = of ``--listener NAME=TEXT``, "" without one. ``continues``: the run has failed and
-    starts again, so what the listener has written of it is to be kept.
+    starts again, so what the listener has written of it is to be kept. ``say`` shows a text to the user alone, and
+    writes it to no file. ``job`` is the job as its user wrote it, if it is known.
     """
 
     partition: Partition
@@ -29,6 +31,8 @@ class RunDescription:
     first_step: int = 0
     argument: str = ""
     continues: bool = False
+    say: Callable[[str], None] = lambda text: None
+    job: Job | None = None
 
     @property
     def name(self) -> str:

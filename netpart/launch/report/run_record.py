@@ -6,7 +6,7 @@ from __future__ import annotations
 import fcntl
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -22,6 +22,7 @@ from netpart.launch.report.events import (
     Judged,
     Listener,
     Measured,
+    Noticed,
     Restarted,
     Saved,
     Staleness,
@@ -29,6 +30,7 @@ from netpart.launch.report.events import (
     Updated,
     WentOn,
 )
+from netpart.launch.report.watch_events import StepSampled, WatchEvent, WorkerPositions
 from netpart.launch.report.workspace import refuse_removal
 
 RESTART = "restart"
@@ -49,6 +51,9 @@ class RunRecord:
         self.file.truncate()
         self.file.writelines(kept)
         self.listeners: list[Listener] = [] if listener is None else [listener]
+        self.callers = tuple(self.listeners)
+        self.watchers: list[Callable[[WatchEvent], None]] = []
+        self.told_updates = 0
         self.latest: dict[str, dict[str, float]] = {}
         self.tests: list[Measured] = []
         self.stale = Counter[int]()
@@ -85,7 +90,7 @@ class RunRecord:
             self.best = {name: noted[-1].get(name) for name in ("metric", "value", "step")}
             self.best_checkpoint = str(path)
 
-    def hear(self, event: Event | Updated) -> None:
+    def hear(self, event: WatchEvent | Updated) -> None:
         """Take one event. Updates are recorded but not passed on, as they are many. Raises DataError if the disk is
         full."""
         if isinstance(event, Updated):
@@ -94,6 +99,8 @@ class RunRecord:
             return
         if isinstance(event, WentOn):
             self.note_change(event)
+        if isinstance(event, WorkerPositions | StepSampled | Staleness):
+            return self.tell_watchers(event)
         if isinstance(event, Measured):
             self.latest[event.phase] = event.metrics
             self.tests += [event] if event.phase == "test" else []
@@ -128,6 +135,20 @@ class RunRecord:
         change = asdict(event) | {"change": "lost" if event.lost else "joined"}
         self.changes.append(change)
         self.write_line(change)
+
+    def tell_watchers(self, event: WatchEvent) -> None:
+        """Pass an event on to those who watch closely, and the staleness of the updates if there were new ones."""
+        stale = self.staleness if self.stale.total() > self.told_updates else None
+        self.told_updates = self.stale.total()
+        for watcher in self.watchers:
+            watcher(event)
+            if stale is not None:
+                watcher(stale)
+
+    def tell_user(self, text: str) -> None:
+        """Pass a notice on to the caller of the run alone: it may have a secret that is not for files."""
+        for listener in self.callers:
+            listener(Noticed(text))
 
     def write_line(self, line: dict[str, Any]) -> None:
         """Write a line of metrics.jsonl. Raises DataError if the disk is full."""

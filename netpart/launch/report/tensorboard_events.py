@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING, Any
 
 from netpart.errors import ConfigError, NetpartError
+from netpart.launch.report.background_call import BackgroundCall
 from netpart.launch.report.events import Event, Listener, Measured, Started
 from netpart.launch.report.run_description import RunDescription
 
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 DRAWN = 4000
 """Largest number of parts that are drawn, with repeated blocks folded. The layout of a larger graph takes too long."""
+DRAWING_SECONDS = 20.0
+"""How long the end of a run waits for its drawing; less than its patience with listeners."""
 
 
 @contextmanager
@@ -51,20 +55,23 @@ class EventFile:
         self.proto = proto
         self.summary = summary
         self.run = run
+        self.drawing: Future[bytes] | None = None
         self.writer = event_file_writer.EventsWriter(str(folder / "events"))
         # This withdraws what an interrupted run has written of the steps that a resumed one repeats.
         start = event_pb2.SessionLog.START
         self.write(run.first_step, session_log=event_pb2.SessionLog(status=start))
 
     def hear(self, event: Event) -> None:
-        """Write the job and its drawing when the run starts, and the metrics of each report."""
+        """Write the job when the run starts, the metrics of each report, and the drawing as soon as it is there."""
         if isinstance(event, Started):
             self.add_job()
-            self.add_drawing(self.run.first_step, self.run.partition.graph)
+            self.start_drawing(self.run.partition.graph)
         if isinstance(event, Measured):
             found = event.metrics | {"samples_per_second": event.samples_per_second}
             for name, value in found.items():
                 self.write(event.step, summary=self.summary.scalar(f"{event.phase}/{name}", value))
+        if self.drawing is not None and self.drawing.done():
+            self.add_drawing()
         self.writer.flush()
 
     def add_job(self) -> None:
@@ -73,24 +80,33 @@ class EventFile:
         text = "".join(f"    {line}\n" for line in self.run.job_text.splitlines())
         self.write(self.run.first_step, summary=self.summary.text("job", text))
 
-    def add_drawing(self, step: int, graph: Graph) -> None:
-        """Write the drawing of ``graph`` as an image, unless it is too large, or what draws it is missing."""
-        if len(graph.parts) > DRAWN:
+    def start_drawing(self, graph: Graph) -> None:
+        """Let a thread draw ``graph``, unless it is too large: metrics do not wait for the layout."""
+        if len(graph.parts) <= DRAWN:
+            self.drawing = BackgroundCall(lambda: draw_graph_png(graph), "netpart-drawing").request()
+
+    def add_drawing(self, seconds: float = 0.0) -> None:
+        """Write the drawing as an image, if it is there within ``seconds``, and nothing that draws it was missing."""
+        drawing, self.drawing = self.drawing, None
+        if drawing is None:
             return
-        with suppress(NetpartError):  # metrics need no Graphviz
-            png = draw_graph_png(graph)
+        with suppress(NetpartError, TimeoutError):  # metrics need no Graphviz
+            png = drawing.result(seconds)
             width, height = struct.unpack(">II", png[16:24])  # the first chunk of a PNG file begins with them
             image = self.proto.summary_pb2.Summary.Image(width=width, height=height, encoded_image_string=png)
             value = self.proto.summary_pb2.Summary.Value(tag="graph", image=image)
-            self.write(step, summary=self.proto.summary_pb2.Summary(value=[value]))
+            self.write(self.run.first_step, summary=self.proto.summary_pb2.Summary(value=[value]))
 
     def write(self, step: int, **content: Any) -> None:
         """Write one event at ``step``, with the time of now."""
         self.writer.write_event(self.proto.event_pb2.Event(wall_time=time(), step=step, **content))
 
     def close(self) -> None:
-        """Write what is buffered, and close the file."""
-        self.writer.close()
+        """Wait a while for the drawing, write what is buffered, and close the file."""
+        try:
+            self.add_drawing(DRAWING_SECONDS)
+        finally:
+            self.writer.close()
 
 
 def draw_graph_png(graph: Graph) -> bytes:

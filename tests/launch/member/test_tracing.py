@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -117,3 +118,10 @@ def test_a_worker_without_work_has_a_memory_plan() -> None:
 
 def test_a_notebook_draws_the_median_step(found: ProfiledRun) -> None:
     assert f": the median of {STEPS} steps of " in found._repr_svg_()
+
+
+def test_the_load_of_the_arena_is_its_peak_at_most(found: ProfiledRun) -> None:
+    for row in found.profile.memory:
+        assert max(row.load.values()) == row.load[row.peak_at] == sum(row.peak.values())
+    counted = {e["pid"]: e for e in json.loads(found.to_chrome_trace())["traceEvents"] if e["name"] == "arena in use"}
+    assert counted.keys() == {0, 1}

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from threading import Event as Signal
 
 import numpy as np
 import pytest
 
 from netpart.draw.png import encode_png
 from netpart.errors import ConfigError
+from netpart.graph.partition import partition_job
 from netpart.launch.report import tensorboard_events
+from netpart.launch.report.events import Measured, Started
+from netpart.launch.report.run_description import RunDescription
 from netpart.launch.run import run_job
 from netpart.proto.reader import read_job
 from tests.end2end.running import mlp
@@ -46,6 +50,26 @@ def test_each_report_is_in_the_file_and_each_record_has_its_checksum(
     assert any(v.tag == "job/text_summary" for e in events for v in e.summary.value)
     (image,) = (v.image for e in events for v in e.summary.value if v.HasField("image"))
     assert (image.encoded_image_string, image.height, image.width) == (picture, 3, 5)
+
+
+def test_metrics_do_not_wait_for_the_drawing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, released = Signal(), Signal()
+
+    def draw_slowly(graph: object) -> bytes:
+        asked.set()
+        assert released.wait(20)
+        return encode_png(np.zeros((3, 5, 3), np.uint8))
+
+    monkeypatch.setattr(tensorboard_events, "draw_graph_png", draw_slowly)
+    job = read_job(mlp(tmp_path))
+    run = RunDescription(partition_job(job.proto, 2), tmp_path)
+    with tensorboard_events.tensorboard_events(run) as hear:
+        hear(Started("mlp", 2, 12, 0, 12, ("cpu", "cpu"), (1, 1), "shm", "fast", (1, 1)))
+        assert asked.wait(20)
+        hear(Measured("train", 1, {"loss/loss": 0.5}, 1.0, 1.0))
+        assert b"train/loss/loss" in events_file(tmp_path).read_bytes()
+        released.set()
+    assert b"IHDR" in events_file(tmp_path).read_bytes()
 
 
 def test_without_the_package_the_command_to_install_it_is_named(

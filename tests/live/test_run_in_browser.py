@@ -1,0 +1,142 @@
+"""The page of real runs in a browser: it moves, survives a reload, shows a killed worker, and ends with the summary."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.browser import Browser, Page, open_browser
+from tests.end2end.running import mlp
+
+WORKERS = 3
+LOSS = "netpartRun.state.curves['train/loss/loss']"
+CHART = "netpartRun.state.charts && netpartRun.state.charts[0]"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with open_browser() as opened:
+        yield opened
+
+
+class WatchedRun:
+    """``netpart run --page`` of a small job on three workers, in a process of its own."""
+
+    def __init__(self, folder: Path, **fields: object) -> None:
+        job = mlp(folder, checkpoint_freq=0, test_freq=0, **fields)
+        self.workspace = folder / "run"
+        command = [sys.executable, "-m", "netpart", "run", str(job), "--workers", str(WORKERS), "--page"]
+        self.process = subprocess.Popen(
+            [*command, "--workspace", str(self.workspace)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        assert self.process.stdout is not None
+        self.lines: list[str] = []
+        for line in self.process.stdout:
+            self.lines.append(line)
+            if found := re.search(r"http://127\.0\.0\.1:\d+/\?token=\S+", line):
+                self.url = found[0]
+                return
+        raise AssertionError("".join(self.lines))
+
+    def __enter__(self) -> WatchedRun:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+    def worker_pid(self, rank: int) -> int:
+        """The process of a worker, which says so in its log."""
+        assert self.process.stdout is not None
+        logs = "".join(
+            path.read_text() for path in self.workspace.rglob("*") if path.is_file() and path.suffix == ".log"
+        )
+        return int(re.findall(rf"worker {rank}: process (\d+)", logs)[-1])
+
+    def end(self) -> int:
+        """The exit code of the run, which ends by itself."""
+        rest, _ = self.process.communicate(timeout=60)
+        self.lines.append(rest)
+        return self.process.returncode
+
+
+def shown_text(page: Page, selector: str) -> str:
+    return str(page.run(f"document.querySelector({selector!r}).innerText"))
+
+
+@pytest.mark.peers
+def test_a_run_of_three_workers_one_of_which_is_killed(tmp_path: Path, browser: Browser) -> None:
+    with WatchedRun(tmp_path, train_steps=10_000_000, disp_freq=200) as run:
+        page = browser.new_page()
+        page.open(run.url)
+        page.until("netpartRun.state.run && netpartRun.state.positions")
+        seen = page.until(f"{LOSS} && {LOSS}.length > 1 && {LOSS}.length")
+        first = page.run(f"{LOSS}[0]")
+        drawn = page.until("document.querySelector('#curves svg .train path').getAttribute('d')")
+        page.until(f"{LOSS}.length > {seen + 2}")
+        page.until(f"document.querySelector('#curves svg .train path').getAttribute('d') !== {drawn!r}")
+        assert shown_text(page, "#state") == "running"
+
+        page.until(f"{CHART} && {CHART}.workers.every((each) => each.bars.length)")
+        page.until("document.querySelectorAll('#gantt canvas').length === 1")
+        assert page.run(f"{CHART}.workers.map((each) => each.rank)") == [0, 1, 2]
+        assert page.run("Object.values(netpartRun.state.memory).every(([held, grown]) => held > grown && grown > 0)")
+        assert page.run("document.querySelectorAll('#workers .memory .planned').length") == WORKERS
+
+        page.click_on("#graph button")
+        page.until("window.netpartGraph && netpartGraph.view.look.heat.size > 0")
+        page.run("netpartGraph.choose({ box: netpartGraph.model.byName.get('fc1') })")
+        page.until("document.querySelectorAll('#graph .time tr').length >= 4")
+
+        page.reload()
+        page.until(f"{LOSS} && {LOSS}.length > {seen}")
+        assert page.run(f"{LOSS}[0]") == first, "a reload keeps the curves"
+
+        assert {url.split("?")[0] for url in page.requests()} <= {
+            run.url.split("?")[0] + name for name in ("", "feed", "graph")
+        }
+        os.kill(run.worker_pid(1), signal.SIGKILL)
+        page.until("netpartRun.state.end && document.querySelector('#workers tr.failed')")
+        assert shown_text(page, "#workers tr.failed").startswith("1")
+        assert "worker 1" in shown_text(page, "#failure")
+        assert shown_text(page, "#state") == "failed"
+        assert run.end() == 1
+        assert page.errors() == []
+
+
+@pytest.mark.peers
+def test_a_run_to_its_end(tmp_path: Path, browser: Browser) -> None:
+    with WatchedRun(tmp_path, train_steps=800, disp_freq=50) as run:
+        page = browser.new_page(360, 800, dark=True)
+        page.open(run.url)
+        page.until("netpartRun.state.end && !document.querySelector('#summary').hidden")
+        assert run.end() == 0
+        assert shown_text(page, "#state") == "ended"
+        summary = shown_text(page, "#summary")
+        assert "as predicted" in summary
+        assert "loss/loss" in summary
+        assert page.run("document.querySelector('#progress').position") == 1
+        assert page.run("document.documentElement.scrollWidth") <= 360, "nothing is wider than a phone"
+        assert page.errors() == []
+
+
+@pytest.mark.peers
+def test_names_of_a_job_are_text(tmp_path: Path, browser: Browser) -> None:
+    hostile = "x<img src=a onerror=document.hacked=1><script>document.hacked=1</script>"
+    with WatchedRun(tmp_path, train_steps=10_000_000, disp_freq=200) as run:
+        page = browser.new_page()
+        page.open(run.url)
+        page.until("netpartRun.state.run")
+        change = f"{{ log: [[0, {hostile!r}, 'note']], curves: {{ [{'train/' + hostile!r}]: [[1, 0, 1]] }} }}"
+        page.run(f"(netpartRun.merge({change}), netpartRun.announce(['log', 'curves']))")
+        page.until("document.querySelector('#log').innerText.includes('onerror')")
+        page.until("document.querySelector('#curves').innerText.includes('onerror')")
+        assert not page.run("document.hacked")
+        assert page.errors() == []
