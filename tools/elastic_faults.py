@@ -193,7 +193,11 @@ def check_runs(
 
     with ThreadPoolExecutor(at_once) as threads:
         list(threads.map(play, range(faults if runs is None else runs)))
-    return report(found, monotonic() - began) | {"folder": str(folder)}
+    figures = report(found, monotonic() - began)
+    if figures["wrong"]:
+        return figures | {"folder": str(folder)}
+    shutil.rmtree(folder)
+    return figures
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
