@@ -48,7 +48,7 @@ def drive(asked: dict[str, Any]) -> int:
     if asked["launcher"] == "join":
         from netpart.launch.control.token import VARIABLE, parse_token
 
-        meeting = Meeting(asked["listen"], 0, parse_token(os.environ[VARIABLE], VARIABLE), 60.0)
+        meeting = Meeting(asked["listen"], 0, parse_token(os.environ[VARIABLE], VARIABLE), 12.0)
 
     def tell(kind: str, **rest: Any) -> None:
         print(json.dumps({"kind": kind, "pid": os.getpid(), **rest}, default=str), flush=True)
@@ -193,7 +193,11 @@ def check_runs(
 
     with ThreadPoolExecutor(at_once) as threads:
         list(threads.map(play, range(faults if runs is None else runs)))
-    return report(found, monotonic() - began) | {"folder": str(folder)}
+    figures = report(found, monotonic() - began)
+    if figures["wrong"]:
+        return figures | {"folder": str(folder)}
+    shutil.rmtree(folder)
+    return figures
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -92,7 +92,7 @@ def test_a_worker_that_nobody_answers(netpart: Netpart, monkeypatch: pytest.Monk
         ),
         (("--listen", "tcp://0.0.0.0:5555"), {}, "expected an address of this host, got 0.0.0.0"),
         (("--local", "1"), {}, "--local: expected --listen with it, got none; omit it"),
-        (("--wait", "5"), {}, "--wait: expected --listen or --launcher ray with it, got none; omit it"),
+        (("--wait", "5"), {}, "--wait: expected --listen, --launcher ray or --restarts with it, got none; omit it"),
         (("--token-file", "nofile"), {}, "--token-file: expected --listen with it, got none; omit it"),
         (
             ("--listen", "tcp://127.0.0.1:5555", "--token-file", "nofile"),
