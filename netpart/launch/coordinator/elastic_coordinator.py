@@ -74,7 +74,7 @@ class ElasticCoordinator(Coordinator):
         super().__init__(partition, options, context, self.hear_event, token, keys, max(cutter.most, partition.workers))
         self.present = {member.seat: member for member in self.members}
 
-    def hear_event(self, event: Event | Updated) -> None:
+    def hear_event(self, event: WatchEvent | Updated) -> None:
         """Pass on an event of the run, and note how long a step takes."""
         if isinstance(event, Measured) and event.phase == TRAIN and event.samples_per_second > 0:
             self.pace = self.talk.metrics.rows(TRAIN) / event.samples_per_second
