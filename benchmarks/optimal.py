@@ -25,6 +25,7 @@ from typing import Any
 
 from benchmarks.hand_plans import hand_plans
 from benchmarks.rows import RESULTS, keep_rows
+from benchmarks.zoo_nets import NETS
 from netpart.errors import NetpartError
 from netpart.graph.build import build_net
 from netpart.graph.partition import Partition
@@ -43,11 +44,6 @@ from netpart.proto.job_pb2 import ClusterProto
 from netpart.proto.reader import Job, read_job, read_job_text
 from netpart.resources import zoo_folder
 
-NETS = {
-    "lenet": "mnist/conv", "cifar10": "alexnet/alexnet-small", "alexnet": "alexnet/alexnet", "vgg16": "vgg/vgg16",
-    "resnet18": "resnet/resnet18", "resnet50": "resnet/resnet50", "unet2d": "unet/unet2d", "unet3d": "unet/unet3d",
-    "gpt2": "gpt/gpt2", "vit": "vit/vit-b16",
-}  # fmt: skip
 DEVICES = {
     "fast": """device {{ name: "v100" count: {all} flops: 10e12 memory: 16e9 }}
                link {{ latency: 5e-6 overhead: 2e-6 bandwidth: 100e9 }}""",

@@ -25,7 +25,16 @@ from netpart.plan.price.predict import predict_memory, predict_step
 from netpart.plan.price.recompute_choice import RecomputeChoice
 from netpart.plan.schemes.placing import Scheme
 from netpart.plan.search.adoption import adopt_faster_proposals
-from netpart.plan.search.planners import ALLOCATORS, CROWD, DATA, ONE, PlannedLayout, Planner
+from netpart.plan.search.planners import (
+    ALLOCATORS,
+    CROWD,
+    DATA,
+    ONE,
+    OPTIMAL,
+    OPTIMAL_STAGES,
+    PlannedLayout,
+    Planner,
+)  # fmt: skip
 from netpart.plan.search.proposal import (
     PlacementKey,
     Proposal,
@@ -49,6 +58,10 @@ MICRO_BATCH_COUNTS = (1, 2, 4, 8, 16, 32)
 """Numbers of micro-batches that are tried for a pipeline, unless one is given."""
 GROUP_PROOFS = 16
 """EXACT has this fraction of its time for each objective, when other groups of devices are tried."""
+SEARCHES = {OPTIMAL: 0.5, OPTIMAL_STAGES: 0.5}
+"""The planners that search longest come first; each has this share of the time that is left."""
+ALLOCATOR_SHARE = 0.125
+"""The share of the time of each search of an allocator: GABRA and EXACT, by two objectives."""
 
 
 class Portfolio:
@@ -76,8 +89,9 @@ class Portfolio:
         several = [m for m in MICRO_BATCH_COUNTS if m <= min(net.rows, 4 * len(task.devices))]
         self.shares = [micro_batches] if micro_batches else [own] if remembers or own > 1 else several
         self.task = replace(
-            task, job=self.job, micro_batches=tuple(self.shares), rates=rates or work_rates(counted, task.profile)
-        )
+            task, job=self.job, micro_batches=tuple(self.shares), rates=rates or work_rates(counted, task.profile),
+            limit=ALLOCATOR_SHARE * task.limit,
+        )  # fmt: skip
         self.needs: dict[PlacementKey, tuple[int, ...]] = {}
         self.recomputing = RecomputeChoice(task.devices, self.prices)
         self.again: dict[PlacementKey, Partition | None] = {}
@@ -86,7 +100,9 @@ class Portfolio:
         self.chooses_by_floors = len(task.devices) > CROWD if floors is None else floors
         rooms = {device.memory for device in task.devices.devices}
         self.room = rooms.pop() if self.chooses_by_floors and len(rooms) == 1 else inf
-        self.choice = WayChoice(self.tried_way, self.room, process_time() + task.limit)
+        # Of the processor, so that the table does not depend on other load of the machine.
+        self.ends = process_time() + task.limit
+        self.choice = WayChoice(self.tried_way, self.room, self.ends)
         # Kept by workers, as planners share the results that a task caches.
         self.tasks = {(tuple(range(len(task.devices))), task.group): self.task}
         # Many devices take long to simulate.
@@ -170,7 +186,7 @@ class Portfolio:
         """The names of planners. With floors, those with the least come first: the sooner a fast plan is known, the
         fewer others are rewritten."""
         if not self.chooses_by_floors:
-            return list(planners)
+            return sorted(planners, key=lambda name: name not in SEARCHES)
         everyone = tuple(range(len(self.task.devices)))
         return sorted(planners, key=lambda name: self.least_floor(name, planners[name], everyone))
 
@@ -186,11 +202,9 @@ class Portfolio:
     def regroup(self, proposals: list[Proposal], groups: Sequence[int]) -> list[Proposal]:
         """``proposals``, with that for the best size of the groups of devices for each allocator."""
         found = {p.row.name: p for p in proposals}
-        # Of the processor, so that the table does not depend on other load of the machine.
-        ends = self.choice.ends if self.chooses_by_floors else process_time() + self.task.limit
         for group, name in product(groups, [name for name in ALLOCATORS if name in found]):
             # What a proposal costs is not known before: the last one may end after the limit.
-            if process_time() < ends:
+            if process_time() < self.ends:
                 pair = found[name], self.planned(name, PLANNERS.get(name), group)
                 found[name] = min(pair, key=lambda p: (bool(p.row.refused), p.row.is_floor, p.row.seconds))
         return list(found.values())
@@ -227,7 +241,10 @@ class Portfolio:
         """The decision of a planner, which is asked once for the same devices."""
         key = name, workers, group
         if key not in self.layouts:
-            self.layouts[key] = planner(self.task_of(workers, group))
+            task = self.task_of(workers, group)
+            if name in SEARCHES:
+                task = replace(task, limit=SEARCHES[name] * max(0.0, self.ends - process_time()))
+            self.layouts[key] = planner(task)
         return self.layouts[key]
 
     def task_of(self, workers: tuple[int, ...], group: int) -> PlanningTask:
@@ -269,8 +286,9 @@ class Portfolio:
             return (self.with_recomputation(plain) or kept) if kept.row.refused else kept
 
     def choose_predicted(self, name: str, layout: PlannedLayout) -> Proposal:
-        """The fastest way that fits, of all that are rewritten."""
-        tried = sorted((self.laid_out(name, *way) for way in self.ways(layout)), key=lambda p: p.row.seconds)
+        """The fastest way that fits, of all that are rewritten: the first one, and others while there is time."""
+        able = (way for number, way in enumerate(self.ways(layout)) if not number or process_time() < self.ends)
+        tried = sorted((self.laid_out(name, *way) for way in able), key=lambda p: p.row.seconds)
         # Generators: predicting memory compiles every worker's program, so candidates are tried one by one until one
         # fits.
         kept = next((p for p in map(self.fitted, tried) if not p.row.refused), None)
