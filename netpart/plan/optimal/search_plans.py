@@ -83,7 +83,8 @@ class PlanSearch:
     recomputing: RecomputeChoice = field(init=False)
 
     def __post_init__(self) -> None:
-        self.recomputing = RecomputeChoice(self.priced.devices, CountedPrices(self.priced.rates))
+        own = RecomputeChoice(self.priced.devices, CountedPrices(self.priced.rates))
+        self.recomputing = self.priced.recomputing or own
 
     def run(self) -> None:
         """Search without a price of memory, and then with higher and higher ones until a plan fits, or takes longer

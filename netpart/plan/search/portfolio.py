@@ -78,6 +78,7 @@ class Portfolio:
     ) -> None:  # fmt: skip
         self.written = job
         self.job = _clear_plan_fields(job)
+        self.counted = prices is None
         self.prices = prices or CountedPrices(rates)
         net = build_net(job.proto, "train", job.folder)
         counted = profile_net(net, float_size(job.proto))
@@ -94,7 +95,6 @@ class Portfolio:
         )  # fmt: skip
         self.needs: dict[PlacementKey, tuple[int, ...]] = {}
         self.recomputing = RecomputeChoice(task.devices, self.prices)
-        self.again: dict[PlacementKey, Partition | None] = {}
         self.layouts: dict[tuple[str, tuple[int, ...], int], PlannedLayout] = {}
         self.floors = WayFloors(task.devices, self.prices)
         self.chooses_by_floors = len(task.devices) > CROWD if floors is None else floors
@@ -243,7 +243,10 @@ class Portfolio:
         if key not in self.layouts:
             task = self.task_of(workers, group)
             if name in SEARCHES:
-                task = replace(task, limit=SEARCHES[name] * max(0.0, self.ends - process_time()))
+                # The search knows counted prices only, and the devices that it plans for.
+                shared = self.recomputing if self.counted and workers == tuple(range(len(self.task.devices))) else None
+                left = max(0.0, self.ends - process_time())
+                task = replace(task, limit=SEARCHES[name] * left, recomputing=shared)
             self.layouts[key] = planner(task)
         return self.layouts[key]
 
@@ -305,10 +308,7 @@ class Portfolio:
         """``proposal`` with as few recomputed layers as let it fit; None if it does not fit with all of them."""
         if proposal.partition is None:
             return None
-        key = placement_key(proposal.partition)
-        if key not in self.again:
-            self.again[key] = self.recomputing.recompute_least(proposal.partition)
-        found = self.again[key]
+        found = self.recomputing.recompute_least(proposal.partition)
         if found is None:
             return None
         job = replace(proposal.job, proto=found.job)
