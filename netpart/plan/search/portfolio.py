@@ -108,6 +108,7 @@ class Portfolio:
         # Many devices take long to simulate.
         self.simulate = None if self.chooses_by_floors else simulate
         self.spares: list[Proposal] = []
+        self.fits = False
         found = self.regroup(list(self.propose()), groups)
         if self.simulate:
             known = simulate_fastest([*found, *self.spares], self.simulate)
@@ -289,12 +290,17 @@ class Portfolio:
             return (self.with_recomputation(plain) or kept) if kept.row.refused else kept
 
     def choose_predicted(self, name: str, layout: PlannedLayout) -> Proposal:
-        """The fastest way that fits, of all that are rewritten: the first one, and others while there is time."""
-        able = (way for number, way in enumerate(self.ways(layout)) if not number or process_time() < self.ends)
-        tried = sorted((self.laid_out(name, *way) for way in able), key=lambda p: p.row.seconds)
+        """The fastest way that fits, of all that are rewritten: the first one, and others while there is time. Later
+        they are only as long as no plan at all fits."""
+        ways = iter(self.ways(layout))
+        tried = [self.laid_out(name, *next(ways))]
+        tried += (self.laid_out(name, *way) for way in iter(partial(self.next_in_time, ways), None))
+        tried.sort(key=lambda p: p.row.seconds)
         # Generators: predicting memory compiles every worker's program, so candidates are tried one by one until one
         # fits.
         kept = next((p for p in map(self.fitted, tried) if not p.row.refused), None)
+        late = (self.fitted(self.laid_out(name, *way)) for way in ways if not self.fits)
+        kept = kept or next((p for p in late if not p.row.refused), None)
         faster = (p for p in tried if kept is None or p.row.seconds < kept.row.seconds)
         tries = filter(None, map(self.with_recomputation, faster))
         # The plans of the search are few, and the one that is made for little memory is not the first.
@@ -302,7 +308,13 @@ class Portfolio:
         fitting = [p for p in (kept, again) if p is not None]
         if layout.proof and self.simulate:
             self.spares = [self.fitted(p) for p in tried if p.partition and count_parts(p.partition) <= MOST_PARTS]
-        return min(fitting, key=lambda p: p.row.seconds, default=None) or self.fitted(tried[0])
+        found = min(fitting, key=lambda p: p.row.seconds, default=None) or self.fitted(tried[0])
+        self.fits = self.fits or found.row.usable
+        return found
+
+    def next_in_time(self, ways: Iterator[Way]) -> Way | None:
+        """The next way, as long as there is time."""
+        return next(ways, None) if process_time() < self.ends else None
 
     def with_recomputation(self, proposal: Proposal) -> Proposal | None:
         """``proposal`` with as few recomputed layers as let it fit; None if it does not fit with all of them."""
