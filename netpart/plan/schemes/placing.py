@@ -29,12 +29,12 @@ def cut_on_axis(node: Node, axis: int, workers: int) -> Placement:
     """
     if not can_cut(node, axis):
         return replicate_layer(node, workers)
-    return _cut_evenly(node.layer.output.whole, axis, workers)
+    return _cut_into_parts(node.layer.output.whole, axis, workers)
 
 
 # Many layers have outputs of one shape; their equal placements are one object.
 @lru_cache(maxsize=64)
-def _cut_evenly(region: Region, axis: int, workers: int) -> Placement:
+def _cut_into_parts(region: Region, axis: int, workers: int) -> Placement:
     """``region`` cut along ``axis`` as evenly as possible."""
     parts = enumerate(_even_parts(region[axis][1], workers))
     return Placement(tuple([Shard(w, (*region[:axis], p, *region[axis + 1 :])) for w, p in parts]))
