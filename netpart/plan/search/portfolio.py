@@ -17,7 +17,7 @@ from netpart.families import PLANNERS
 from netpart.graph.build import build_net
 from netpart.graph.partition import Partition, pause_gc
 from netpart.graph.recomputed import layers_recomputed
-from netpart.graph.scheme import OF_PIPELINE, is_cut_by_user
+from netpart.graph.scheme import is_cut_by_user
 from netpart.plan.partition import partition_by_callable, partition_by_scheme
 from netpart.plan.price.layer_loads import profile_net, work_rates
 from netpart.plan.price.part_prices import CountedPrices, PartPrices
@@ -25,6 +25,7 @@ from netpart.plan.price.predict import predict_memory, predict_step
 from netpart.plan.price.recompute_choice import RecomputeChoice
 from netpart.plan.schemes.placing import Scheme
 from netpart.plan.search.adoption import adopt_faster_proposals
+from netpart.plan.search.planned_job import clear_plan_fields, with_micro_batches
 from netpart.plan.search.planners import (
     ALLOCATORS,
     CROWD,
@@ -48,9 +49,7 @@ from netpart.plan.search.task import PlanningTask
 from netpart.plan.search.way_floors import Way, WayChoice, WayFloor, WayFloors, omit_rest
 from netpart.progress import report_progress, track_items
 from netpart.proto.element import float_size
-from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import Job
-from netpart.proto.writer import CUT
 from netpart.units import bytes_text
 
 AS_WRITTEN = "as written"
@@ -77,7 +76,7 @@ class Portfolio:
         floors: bool | None = None,
     ) -> None:  # fmt: skip
         self.written = job
-        self.job = _clear_plan_fields(job)
+        self.job = clear_plan_fields(job)
         self.counted = prices is None
         self.prices = prices or CountedPrices(rates)
         net = build_net(job.proto, "train", job.folder)
@@ -388,32 +387,3 @@ class Portfolio:
             value = problem.value(layout.plan)
             found[objective] = value, problem.gap(value, task.bound(objective))
         return found
-
-
-def _clear_plan_fields(job: Job) -> Job:
-    """``job`` without its cuts, locations and scheme, which are to be planned."""
-    proto = _copy_proto(job.proto)
-    for field in ("scheme", "partition_dim", *OF_PIPELINE):
-        proto.neuralnet.ClearField(field)
-    for layer in proto.neuralnet.layer:
-        for name in CUT:
-            layer.ClearField(name)
-    return replace(job, proto=proto)
-
-
-def with_micro_batches(job: Job, count: int, recompute: bool) -> Job:
-    """``job`` with ``count`` micro-batches and ``recompute``; the same object if it has them already."""
-    net = job.proto.neuralnet
-    if (count, recompute) == (max(1, net.micro_batches), net.recompute):
-        return job
-    proto = _copy_proto(job.proto)
-    proto.neuralnet.micro_batches = count
-    proto.neuralnet.recompute = recompute
-    return replace(job, proto=proto)
-
-
-def _copy_proto(proto: JobProto) -> JobProto:
-    """A copy of ``proto``."""
-    copy = JobProto()
-    copy.CopyFrom(proto)
-    return copy

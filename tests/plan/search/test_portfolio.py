@@ -17,7 +17,8 @@ from netpart.plan.price.devices import Devices, DeviceSpec, equal_devices
 from netpart.plan.price.layer_loads import profile_net
 from netpart.plan.price.predict import predict_memory, predict_step
 from netpart.plan.schemes.placing import Scheme
-from netpart.plan.search.portfolio import AS_WRITTEN, Portfolio, with_micro_batches
+from netpart.plan.search.planned_job import with_micro_batches
+from netpart.plan.search.portfolio import AS_WRITTEN, Portfolio
 from netpart.plan.search.proposal import Proposal, placement_key
 from netpart.plan.search.task import PlanningTask
 from netpart.plan.text.plan_table import tabulate_partition
