@@ -55,6 +55,8 @@ DEVICES = {
                  link {{ latency: 40e-6 overhead: 10e-6 bandwidth: 1e9 }}""",
 }
 PLANS = Path(__file__).resolve().parents[2] / "shared" / "plans"
+LIMITS = {2: 40.0, 8: 120.0}
+"""Seconds of all planners, by workers: the search has half of them, the goal for it."""
 EQUAL = 1e-6
 """Relative difference of seconds that counts as none: sums in another order."""
 Row = dict[str, Any]
@@ -202,7 +204,7 @@ def main() -> int:
     parser.add_argument("--nets", default=",".join(NETS))
     parser.add_argument("--workers", default="2,8")
     parser.add_argument("--devices", default=",".join(DEVICES))
-    parser.add_argument("--limit", type=float, default=10.0)
+    parser.add_argument("--limit", type=float, help="seconds of all planners (default: by the number of workers)")
     parser.add_argument("--plans", type=Path, default=PLANS)
     parser.add_argument("-o", "--output", type=Path, default=RESULTS / "optimal.json", help="where rows are kept")
     args = parser.parse_args()
@@ -210,7 +212,8 @@ def main() -> int:
     for name in args.nets.split(","):
         for workers in map(int, args.workers.split(",")):
             for kind in args.devices.split(","):
-                found.append(measure(name, kind, workers, args.limit, args.plans))
+                limit = args.limit or LIMITS.get(workers, max(LIMITS.values()))
+                found.append(measure(name, kind, workers, limit, args.plans))
                 print(line_of(found[-1]), flush=True)
                 keep_rows(args.output, ("netpart", "numpy"), found[-1:], row_key)
     return int(any(row["worse"] for row in found))
