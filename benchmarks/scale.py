@@ -7,7 +7,7 @@ Each cell is a process of its own: a verb on a net of the zoo, cut by the scheme
 ``plan`` plans for the devices of DEVICES. The mini-batch has a row for each worker at least, but of a U-Net that is
 cut on space. A cut that the net sets is replaced by DATA where its axes are too short. ``seconds`` are processor time,
 which excludes other work on the machine; ``load`` is how many processes competed for its cores. A cell that takes more
-than --limit seconds of wall-clock time is ended, and has no figures.
+than --limit of these seconds is ended, and has no figures.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import subprocess
 import sys
 from itertools import product
 from pathlib import Path
+from signal import SIGXCPU
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -48,15 +49,15 @@ CUT_ON_SPACE = "unet2d", "unet3d"
 GRAPHS = Path(__file__).resolve().parents[1] / "graphs"
 
 
-def measure_verb(verb: str, net: str, workers: int, limit: float) -> dict[str, Any]:
+def measure_verb(verb: str, net: str, workers: int, limit: int) -> dict[str, Any]:
     """Seconds and MiB of one verb on one net."""
     row: dict[str, Any] = {"verb": verb, "net": net, "workers": workers, "load": round(os.getloadavg()[0] / CORES, 1)}
-    command = [sys.executable, "-m", "benchmarks.scale", "--one", verb, net, str(workers)]
+    command = [sys.executable, "-m", "benchmarks.scale", "--one", verb, net, str(workers), "--limit", str(limit)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=True)
-    except subprocess.TimeoutExpired:
-        return row | {"within": False, "ended_after": limit}
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
     except subprocess.CalledProcessError as error:
+        if error.returncode == -SIGXCPU:
+            return row | {"within": False, "ended_after": limit}
         return row | {"within": False, "error": error.stderr.strip().splitlines()[-1][-200:]}
     figures: dict[str, Any] = json.loads(done.stderr.strip().splitlines()[-1])
     return row | figures | {"within": figures["seconds"] <= LIMITS.get(workers, limit) and figures["mib"] <= MOST_MIB}
@@ -79,8 +80,10 @@ def row_key(row: dict[str, Any]) -> tuple[int, int, int]:
     return row["workers"], list(VERBS).index(row["verb"]), list(NETS).index(row["net"])
 
 
-def run_one(verb: str, net: str, workers: str) -> int:
-    """Run a verb in this process, and write its figures as JSON to the last line of stderr."""
+def run_one(verb: str, net: str, workers: str, limit: int) -> int:
+    """Run a verb in this process for at most ``limit`` seconds of the processor, and write its figures as JSON to the
+    last line of stderr."""
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
     from time import perf_counter, process_time
 
     from netpart.cli.main import main as run_netpart
@@ -108,11 +111,11 @@ def main() -> int:
     parser.add_argument("--verbs", default=",".join(VERBS))
     parser.add_argument("--nets", default=",".join(NETS))
     parser.add_argument("--workers", default=",".join(map(str, WORKERS)))
-    parser.add_argument("--limit", type=float, default=300.0)
+    parser.add_argument("--limit", type=int, default=300)
     parser.add_argument("--output", type=Path, default=RESULTS / "scale.json", help="where rows are kept")
     args = parser.parse_args()
     if args.one:
-        return run_one(*args.one)
+        return run_one(*args.one, args.limit)
     print(" ".join(f"{column:>12}" for column in COLUMNS))
     for workers, verb, net in product(map(int, args.workers.split(",")), args.verbs.split(","), args.nets.split(",")):
         row = measure_verb(verb, net, workers, args.limit)
