@@ -115,7 +115,8 @@ def main() -> int:
     parser.add_argument("--output", type=Path, default=RESULTS / "scale.json", help="where rows are kept")
     args = parser.parse_args()
     if args.one:
-        return run_one(*args.one, args.limit)
+        verb, net, count = args.one
+        return run_one(verb, net, count, args.limit)
     print(" ".join(f"{column:>12}" for column in COLUMNS))
     for workers, verb, net in product(map(int, args.workers.split(",")), args.verbs.split(","), args.nets.split(",")):
         row = measure_verb(verb, net, workers, args.limit)
