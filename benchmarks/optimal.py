@@ -25,6 +25,7 @@ from typing import Any
 
 from benchmarks.hand_plans import hand_plans
 from benchmarks.rows import RESULTS, keep_rows
+from benchmarks.zoo_nets import NETS
 from netpart.errors import NetpartError
 from netpart.graph.build import build_net
 from netpart.graph.partition import Partition
@@ -43,11 +44,6 @@ from netpart.proto.job_pb2 import ClusterProto
 from netpart.proto.reader import Job, read_job, read_job_text
 from netpart.resources import zoo_folder
 
-NETS = {
-    "lenet": "mnist/conv", "cifar10": "alexnet/alexnet-small", "alexnet": "alexnet/alexnet", "vgg16": "vgg/vgg16",
-    "resnet18": "resnet/resnet18", "resnet50": "resnet/resnet50", "unet2d": "unet/unet2d", "unet3d": "unet/unet3d",
-    "gpt2": "gpt/gpt2", "vit": "vit/vit-b16",
-}  # fmt: skip
 DEVICES = {
     "fast": """device {{ name: "v100" count: {all} flops: 10e12 memory: 16e9 }}
                link {{ latency: 5e-6 overhead: 2e-6 bandwidth: 100e9 }}""",
@@ -59,6 +55,8 @@ DEVICES = {
                  link {{ latency: 40e-6 overhead: 10e-6 bandwidth: 1e9 }}""",
 }
 PLANS = Path(__file__).resolve().parents[2] / "shared" / "plans"
+LIMITS = {2: 40.0, 8: 120.0}
+"""Seconds of all planners, by workers: the search has half of them, the goal for it."""
 EQUAL = 1e-6
 """Relative difference of seconds that counts as none: sums in another order."""
 Row = dict[str, Any]
@@ -206,7 +204,7 @@ def main() -> int:
     parser.add_argument("--nets", default=",".join(NETS))
     parser.add_argument("--workers", default="2,8")
     parser.add_argument("--devices", default=",".join(DEVICES))
-    parser.add_argument("--limit", type=float, default=10.0)
+    parser.add_argument("--limit", type=float, help="seconds of all planners (default: by the number of workers)")
     parser.add_argument("--plans", type=Path, default=PLANS)
     parser.add_argument("-o", "--output", type=Path, default=RESULTS / "optimal.json", help="where rows are kept")
     args = parser.parse_args()
@@ -214,7 +212,8 @@ def main() -> int:
     for name in args.nets.split(","):
         for workers in map(int, args.workers.split(",")):
             for kind in args.devices.split(","):
-                found.append(measure(name, kind, workers, args.limit, args.plans))
+                limit = args.limit or LIMITS.get(workers, max(LIMITS.values()))
+                found.append(measure(name, kind, workers, limit, args.plans))
                 print(line_of(found[-1]), flush=True)
                 keep_rows(args.output, ("netpart", "numpy"), found[-1:], row_key)
     return int(any(row["worse"] for row in found))

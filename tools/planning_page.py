@@ -1,6 +1,6 @@
-"""Fills the table of docs/planning.md with the results of benchmarks.optimal: run it after that.
+"""Fills the tables of docs/planning.md with the results of benchmarks.optimal and benchmarks.scale: run it after these.
 
-python -m tools.planning_page            write the table anew from benchmarks/results/optimal.json
+python -m tools.planning_page            write the tables anew from benchmarks/results/optimal.json and scale.json
 python -m tools.planning_page --check    write nothing; exit 1 if the page differs from the file
 """
 
@@ -17,6 +17,7 @@ from netpart.plan.search.planners import OPTIMAL
 from netpart.units import seconds_text
 from tools import results_page
 from tools.results_page import Json, about, keep, results
+from tools.scale_table import scale_table
 
 PAGE = "docs/planning.md"
 COUNTS = 2, 8
@@ -24,7 +25,7 @@ HEAD = ["net", "layers", *(f"{kind}, {workers}" for workers in COUNTS for kind i
 
 
 def filled(root: Path) -> str:
-    """The page with its table as the results of ``root`` have it."""
+    """The page with its tables as the results of ``root`` have them."""
     return results_page.filled((root / PAGE).read_text(encoding="utf-8"), partial(table, root))
 
 
@@ -32,7 +33,9 @@ def table(root: Path, name: str) -> str:
     """The table of all nets and the sentences below it."""
     found = results(root, name)
     if found is None:
-        return "Not compared yet: `python -m benchmarks.optimal`.\n"
+        return f"Not measured yet: `python -m benchmarks.{name}`.\n"
+    if name == "scale":
+        return scale_table(found)
     rows = found["rows"]
     lines = [_net_line(list(of_net)) for _, of_net in groupby(rows, key=lambda row: row["net"])]
     return "\n".join(["", *_heading(), *lines, "", *_verdict(rows), "", about(found), ""])

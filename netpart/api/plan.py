@@ -34,14 +34,14 @@ class PlannedJob:
 def plan(
     job: JobOrPath, workers: int | None = None, *, devices: str | PathLike[str] | None = None, by: str | None = None,
     objective: str = SECONDS, group: int | None = None, partitions: int | None = None,
-    micro_batches: int | None = None, limit: float = 5.0, take: str | None = None,
+    micro_batches: int | None = None, limit: float = 10.0, take: str | None = None,
     note: Callable[[str], None] = lambda text: None,
 ) -> PlannedJob:  # fmt: skip
     """Predict the step time of the plans of all planners for ``job``, and choose the best.
 
     The arguments are those of the options of ``netpart plan``. ``devices`` is a file of devices, links and hosts
     (default: those of the job, else this host). ``by`` is where the work of layers comes from: "kernels" times them
-    here, "flops" counts, "profile" times the uncut net. ``limit`` is the seconds of each search. ``take`` chooses
+    here, "flops" counts, "profile" times the uncut net. ``limit`` is the seconds of all searches. ``take`` chooses
     another row by its name. ``note`` is called with each line about what is measured. Raises ConfigError for an
     argument or a job that cannot be planned, MemoryRefused if no plan fits the devices.
     """

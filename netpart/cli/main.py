@@ -11,10 +11,12 @@ from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
 from signal import SIGINT
+from time import perf_counter
 from typing import Any, NoReturn, TextIO
 
 from netpart.cli.completion import SHELLS, CompletionAction
 from netpart.cli.exit_codes import REFUSED, SIGNALLED, WRONG
+from netpart.cli.progress_line import ProgressLine
 
 VERBS = (
     "run", "evaluate", "predict", "sample", "gradcam", "worker", "check", "draw", "verify", "profile", "simulate",
@@ -100,6 +102,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if argv is None:
             _prepare_process()
+        ProgressLine.silent_from = perf_counter()
         args = parse_command_line(argv)
         code = int(args.run_verb(args))
         # Here and not at the interpreter's exit: a closed pipe shall raise inside of this try.

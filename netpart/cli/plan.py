@@ -87,8 +87,8 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
         help="micro-batches of pipelines (default: several are tried)",
     )  # fmt: skip
     parser.add_argument(
-        "--limit", type=_parse_amount, default=5.0, metavar="T",
-        help="time limit of GABRA, of the exact planner, and of timing kernels, each, in seconds (default: 5)",
+        "--limit", type=_parse_amount, default=10.0, metavar="T",
+        help="time limit of all planners together, and of timing kernels, in seconds of the processor (default: 10)",
     )  # fmt: skip
 
 
@@ -149,14 +149,16 @@ def _plan_job(args: argparse.Namespace) -> int:
     job = load_job(args, provide=args.by == "profile")
     _limit_planning_threads(args, job)
     # Only now, as this import loads the kernels' libraries, which read their number of threads once.
-    from netpart.measure.planning_prices import PlanningRequest
-    from netpart.measure.propose_plans import propose_plans
+    with show_progress("loading the kernels"):
+        from netpart.measure.planning_prices import PlanningRequest
+        from netpart.measure.propose_plans import propose_plans
 
     request = PlanningRequest(**{field: getattr(args, field) for field in PlanningRequest.__dataclass_fields__})
     with show_progress("measuring this host"):
         portfolio = propose_plans(job, request, print_note)
+        # What is taken may have to be worked out.
+        best = (portfolio.find_proposal(args.take) if args.take else portfolio.best(args.objective)).row
     task = portfolio.task
-    best = (portfolio.find_proposal(args.take) if args.take else portfolio.best(args.objective)).row
     if args.json:
         print_plans_json(task, portfolio, best)
     else:
@@ -201,12 +203,15 @@ def draw_convergence(task: PlanningTask) -> str:
 def _write_chosen_plan(args: argparse.Namespace, job: Job, portfolio: Portfolio) -> None:
     """Write the chosen proposal to --output, as a job."""
     from netpart.cli.print_note import print_note
+    from netpart.cli.progress_line import show_progress
     from netpart.plan.text.plan_file import save_plan_file
     from netpart.plan.text.write_plan import write_plan as text_of
 
     best = portfolio.find_proposal(args.take) if args.take else portfolio.best(args.objective)
     assert best.partition is not None, "every proposal that can be chosen has a partition"
-    save_plan_file(args.output, text_of(best.job, best.partition, _plan_command(args), args.output.parent))
+    with show_progress("writing the plan"):
+        text = text_of(best.job, best.partition, _plan_command(args), args.output.parent)
+    save_plan_file(args.output, text)
     print_note(f"wrote {args.output}: {best.row.name}")
 
 

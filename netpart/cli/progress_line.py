@@ -1,4 +1,8 @@
-"""The line on a terminal that shows what a verb is at while it works for more than two seconds."""
+"""The line on a terminal that shows what a verb is at while it works for more than a second.
+
+A verb is never silent for two seconds: the time before a line counts from the start of the verb, or from the end of the
+line before.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from typing import TypeVar
 from netpart.progress import listen_to_progress
 
 T = TypeVar("T")
-SILENT, EVERY = 2.0, 0.5
+SILENT, EVERY = 1.0, 0.5
 """Seconds without a line, and between two lines."""
 LEAST = 0.02
 """Least share of the work that has to be done before the time left is estimated from it."""
@@ -51,8 +55,11 @@ def show_progress_until(listener: Callable[[T], None], first: str) -> Iterator[C
 class ProgressLine:
     """The line: ``text`` is the last report, ``started`` the time at which the work began.
 
-    ``done`` is the share of the present part of the work, which began at ``part_started``.
+    ``done`` is the share of the present part of the work, which began at ``part_started``. ``silent_from`` is the time
+    at which the verb started, or its last line ended.
     """
+
+    silent_from = perf_counter()
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -88,10 +95,11 @@ class ProgressLine:
         finally:
             self.over.set()
             thread.join()
+            ProgressLine.silent_from = perf_counter()
 
     def _write_until_over(self) -> None:
-        """Write the line again and again. The first wait is longer: short work shows nothing."""
-        if self.over.wait(SILENT):
+        """Write the line again and again. The first wait is longer: a short verb shows nothing."""
+        if self.over.wait(max(0.0, SILENT - (self.started - self.silent_from))):
             return
         while not self.over.is_set():
             self._write(CLEAR + self.line(perf_counter())[: shutil.get_terminal_size().columns - 1])

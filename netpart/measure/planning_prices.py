@@ -55,8 +55,8 @@ class PlanningRequest:
     ``workers`` are the first so many devices. ``devices`` is a file of devices, links and hosts; ``bandwidth``, in
     bytes per second, replaces that of every link. ``by`` is "kernels", "flops" or "profile": where the work of layers
     comes from. ``partitions`` is the number of blocks that allocators place, ``group`` the devices that share the rows
-    of each, ``slack`` the capacity of devices above their fair share. ``limit``, in seconds, is that of each search,
-    and of timing kernels.
+    of each, ``slack`` the capacity of devices above their fair share. ``limit``, in seconds, is that of all
+    searches, and that of timing kernels.
     """
 
     workers: int | None = None
@@ -68,7 +68,7 @@ class PlanningRequest:
     objective: str = SECONDS
     slack: float | None = None
     micro_batches: int | None = None
-    limit: float = 5.0
+    limit: float = 10.0
 
 
 @dataclass

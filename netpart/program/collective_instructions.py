@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import isqrt
@@ -20,6 +21,9 @@ from netpart.proto.element import float_size
 from netpart.proto.job_pb2 import Collectives, JobProto
 from netpart.spec import FLOAT, Region, contains, extent, whole_region
 
+KEPT_BLOCKS = 256
+"""Collectives whose blocks are kept, in the place where workers hold them."""
+
 
 @dataclass(frozen=True)
 class HeldRegion:
@@ -28,11 +32,13 @@ class HeldRegion:
     view: View | None
     region: Region
 
-    def block(self, block: Region | None) -> View | None:
-        """The view of one block, or None unless all of it is held."""
-        if self.view is None or block is None or not contains(self.region, block):
-            return None
-        return self.view.crop(block, self.region)
+    def held_blocks(self, blocks: Blocks) -> tuple[View | None, ...]:
+        """The view of each block, or None unless all of it is held."""
+        view = self.view
+        if view is None:
+            return (None,) * len(blocks)
+        boxes = _move_blocks(blocks, self.region, tuple([lo for lo, _ in view.box]))
+        return tuple([None if box is None else view if box == view.box else View(view.buffer, box) for box in boxes])
 
 
 class ExchangeFactory:
@@ -77,8 +83,8 @@ class ExchangeFactory:
     ) -> CollectiveStart:  # fmt: skip
         """The instruction with which ``worker`` starts; blocks that it only forwards get new buffers, in ``order``."""
         place = found.place(worker)
-        given = tuple(map(local.block, found.blocks))
-        kept = list(given if target is local else map(target.block, found.blocks))
+        given = local.held_blocks(found.blocks)
+        kept = list(given if target is local else target.held_blocks(found.blocks))
         for b, block in enumerate(found.blocks):
             if kept[b] is None and block is not None and (place, b) in found.passes:
                 kept[b] = memory.new(
@@ -103,6 +109,21 @@ class ExchangeFactory:
         buffer = memory.buffers[view.buffer]
         name = f"{found.kind} {name}"
         return self.start(found, worker, held, held, memory, buffer.dtype, channel, name, buffer.order)
+
+
+# The workers of a collective ask for the same blocks one after another.
+@lru_cache(maxsize=KEPT_BLOCKS)
+def _move_blocks(blocks: Blocks, region: Region, starts: tuple[int, ...]) -> Blocks:
+    """Those of ``blocks`` within ``region``, moved as its lowest corner is moved to ``starts``; None for the others."""
+    offsets = [start - lo for start, (lo, _) in zip(starts, region, strict=True)]
+    return tuple(
+        [_move_block(block, offsets) if block is not None and contains(region, block) else None for block in blocks]
+    )
+
+
+def _move_block(block: Region, offsets: Sequence[int]) -> Region:
+    """``block`` moved by ``offsets``."""
+    return tuple([(lo + d, hi + d) for (lo, hi), d in zip(block, offsets, strict=True)])
 
 
 @lru_cache(maxsize=KEPT)

@@ -21,6 +21,7 @@ from netpart.collectives import (
     returned_messages,
 )
 from netpart.collectives.network import HostPath, Network
+from netpart.program.place_roles import find_place_roles
 from netpart.spec import Region, size
 
 Blocks = tuple[Region | None, ...]
@@ -128,6 +129,14 @@ class Exchange:
         np.add.at(found, (sources, kinds * len(sizes) + number), 1)
         np.add.at(found, (targets, wide + kinds * len(sizes) + number), 1)
         return [sizes.tobytes() + b"|" + row.tobytes() for row in found]
+
+    @cached_property
+    def roles(self) -> tuple[int, ...]:
+        """By place, its role: equal for places that may stand for each other, whatever the sizes of blocks."""
+        # Most collectives are the same seen from every place, unless some blocks are empty, or in a tree.
+        if all(self.sizes) and len(set(map(len, self.messages_by_place))) == 1:
+            return (0,) * len(self.members)
+        return find_place_roles(self.schedule, len(self.members))
 
     @cached_property
     def passes(self) -> frozenset[tuple[int, int]]:

@@ -60,19 +60,22 @@ class WorkerShape:
         self, graph: Graph, part: Part, place: dict[int, int], corners: Mapping[Corner, Sequence[int]]
     ) -> Shape:
         """The shape of one part."""
-        feeds = tuple(
-            (place.get(feed.part.index, -1), feed.k, feed.output, feed.gradient)
-            + _relative_box(feed.region, corners[feed.part.index, feed.output])
-            for feed in part.feeds
-        )
         peer = None if part.peer is None else graph.teams.of_worker[part.peer.worker]
         corner = [lo for lo, _ in part.region]
         owned = None if part.owned is None else tuple([_relative_box(box, corner) for box in part.owned])
         return (
             part.kind, part.node, part.output, part.live, part.reports, part.trains, extent(part.region),
-            part.term and extent(part.term), owned, feeds, peer, self.layer_shape(graph, part),
-            self.summed_shape(graph, part), self.collective_shape(part),
+            part.term and extent(part.term), owned, self.feed_shapes(part, place, corners), peer,
+            self.layer_shape(graph, part), self.summed_shape(graph, part), self.collective_shape(part),
         )  # fmt: skip
+
+    def feed_shapes(self, part: Part, place: dict[int, int], corners: Mapping[Corner, Sequence[int]]) -> Shape:
+        """The places of the parts that a part reads, in order, and the regions that it reads."""
+        return tuple(
+            (place.get(feed.part.index, -1), feed.k, feed.output, feed.gradient)
+            + _relative_box(feed.region, corners[feed.part.index, feed.output])
+            for feed in part.feeds
+        )
 
     def layer_shape(self, graph: Graph, part: Part) -> Shape:
         """What a layer makes and keeps for the region of ``part``, and the boxes of parameters that it reads."""
@@ -139,11 +142,17 @@ class WorkerShape:
 
 class LevelShape(WorkerShape):
     """The shape of a worker in which blocks of a collective are alike whatever their sizes: the instructions of equal
-    workers are the same, but for the sizes of some buffers."""
+    workers are the same, but for the sizes of some buffers, and the order and the places in which regions are read."""
+
+    def feed_shapes(self, part: Part, place: dict[int, int], corners: Mapping[Corner, Sequence[int]]) -> Shape:
+        """The places of the parts that a part reads, and the extents of what it reads, sorted: of many workers that
+        read from each other, each has its own part at another place of the order."""
+        read = [(place.get(f.part.index, -1), f.k, f.output, f.gradient, extent(f.region)) for f in part.feeds]
+        return tuple(sorted(read))
 
     def exchange_shape(self, found: Exchange, whole: bool = True) -> Shape:
-        """The kind of a collective, and its number of members."""
-        return found.kind, found.algorithm, len(found.members)
+        """The kind of a collective, its number of members, and the role of the worker."""
+        return found.kind, found.algorithm, len(found.members), found.roles[found.place(self.worker)]
 
     def holding_shapes(self) -> Iterator[Shape]:
         """What the worker stores of each parameter, without the block that it updates."""

@@ -6,14 +6,20 @@ import os
 import pty
 import subprocess
 import sys
+from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
+from threading import Event
+from time import perf_counter
 
 import pytest
 
 from netpart.cli import progress_line
 from netpart.cli.progress_line import CLEAR, ProgressLine, show_progress
+from tests.thorough import sampled
 
-JOB = str(Path(__file__).parents[2] / "graphs/mnist/conv.conf")
+GRAPHS = Path(__file__).parents[2] / "graphs"
+JOB = str(GRAPHS / "mnist/conv.conf")
 QUICK = """
 import sys
 from netpart.cli import progress_line
@@ -49,10 +55,22 @@ def test_short_work_shows_nothing_on_a_terminal(monkeypatch: pytest.MonkeyPatch)
     written: list[str] = []
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setattr(ProgressLine, "_write", lambda _, text: written.append(text))
+    monkeypatch.setattr(ProgressLine, "silent_from", perf_counter())
     with show_progress("something"):
         pass
-    assert progress_line.SILENT == 2.0
+    assert progress_line.SILENT == 1.0
     assert written == []
+
+
+@pytest.mark.parametrize("words", sampled(["partition", "check", "simulate --by flops --steps 1 --link 50e-6,1e9"], 3))
+def test_a_verb_is_not_silent_for_two_seconds(words: str) -> None:
+    """From its start to its end, on a terminal for all that it writes."""
+    verb, *options = words.split()
+    command = [sys.executable, "-m", "netpart", verb, str(GRAPHS / "resnet/resnet50.conf"), "--workers", "64"]
+    times, shown = terminal_times([*command, "--scheme", "data", *options])
+    assert times[-1] - times[0] > 2.0, "else nothing is tested: name a larger net"
+    assert b" of 64" in shown
+    assert max(after - before for before, after in pairwise(times)) < 2.0
 
 
 def test_the_time_left_follows_from_the_share_that_is_done() -> None:
@@ -65,6 +83,31 @@ def test_the_time_left_follows_from_the_share_that_is_done() -> None:
     assert line.line(105.0) == "5 s  layer 3 of 10, 8.0 s left"
     line.hear("writing")
     assert line.line(106.0) == "6 s  writing"
+
+
+def test_silence_counts_from_the_line_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two pieces of work in a row, each shorter than the silence, the second shows what it is at."""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    shown = Event()
+    monkeypatch.setattr(ProgressLine, "_write", lambda _, text: shown.set() if "second" in text else None)
+    monkeypatch.setattr(ProgressLine, "silent_from", perf_counter() - progress_line.SILENT)
+    with show_progress("second"):
+        assert shown.wait(progress_line.SILENT / 2)
+
+
+def terminal_times(command: list[str]) -> tuple[list[float], bytes]:
+    """When a command began, when it wrote to its terminal, and when it ended; and all that it wrote."""
+    master, terminal = pty.openpty()
+    times, found = [perf_counter()], b""
+    with subprocess.Popen(command, stdout=terminal, stderr=terminal) as process:
+        os.close(terminal)
+        with suppress(OSError):  # Linux reports the closed end as an error
+            while piece := os.read(master, 1 << 16):
+                times.append(perf_counter())
+                found += piece
+    os.close(master)
+    assert process.returncode == 0, found[-500:]
+    return [*times, perf_counter()], found
 
 
 def read_terminal(master: int) -> bytes:

@@ -12,6 +12,7 @@ from benchmarks.optimal import faster_than
 from tests.house.tree import ROOT
 from tools.planning_page import PAGE, main, table
 from tools.results_page import RESULTS
+from tools.scale_table import scale_table
 
 CASE = {
     "net": "lenet", "devices": "fast", "workers": 2, "layers": 9, "search": 1.2, "gap": 0.001,
@@ -48,3 +49,13 @@ def test_seconds_are_compared_with_seconds_of_the_same_kind() -> None:
     """A plan that was not simulated is predicted to take more than `optimal`, though less than its simulation."""
     row = CASE | {"optimal": [0.0012, 0.0014], "others": {"data": [0.0013, None]}}
     assert list(faster_than(row, True)) == list(faster_than(row, False)) == []
+
+
+def test_the_table_of_scale_says_what_is_over_its_goal() -> None:
+    cell = {"net": "lenet", "workers": 64, "verb": "check", "seconds": 3.14, "mib": 1234, "within": True}
+    rows = [cell, cell | {"verb": "plan", "seconds": 12.0, "within": False}]
+    late = {"net": "lenet", "workers": 1024, "verb": "check", "ended_after": 300, "within": False}
+    text = scale_table(PLACE | {"rows": [*rows, late]})
+    assert "| lenet | 64 | 3.1 | – | 12.0 | – | 1,234 |" in text
+    assert "| lenet | 1,024 | > 300 | – | – | – | – |" in text
+    assert "- 64 workers: 1 of 2 figures within 10 s and 4,096 MiB; over it: `plan` of lenet 12.0." in text

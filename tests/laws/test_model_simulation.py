@@ -93,3 +93,34 @@ def test_levelled_collectives_change_a_step_little(rows: int, neurons: int, sche
         assert len(models.players) < cut.workers
         ours, theirs = (each.run(STEPS).seconds(STEPS - 2) for each in (models, every))
         assert ours == pytest.approx(theirs, rel=0.1)
+
+
+NORMED = """
+name: "normed"
+updater { type: kSGD learning_rate { type: kFixed base_lr: 0.1 } }
+neuralnet {
+  layer { name: "data" type: kSyntheticInput store_conf { shape: 1 shape: 8 shape: 8 batchsize: 64 } }
+  layer { name: "conv" type: kConvolution srclayers: "data" convolution_conf { num_filters: %d kernel: 3 pad: 1 }
+    param { name: "w" } param { name: "b" } }
+  layer { name: "norm" type: kBM srclayers: "conv" }
+  layer { name: "ip" type: kInnerProduct srclayers: "norm" innerproduct_conf { num_output: 4 bias_term: false }
+    param { name: "v" } }
+  layer { name: "loss" type: kSoftmaxLoss srclayers: "ip" srclayers: "data" }
+}"""
+
+
+@pytest.mark.parametrize(("channels", "workers"), [(8, 20), (4, 24), (3, 31), (8, 32)])
+def test_workers_wait_as_those_that_they_stand_for(channels: int, workers: int) -> None:
+    """The sums of a batch norm have fewer elements than there are workers: most blocks are empty, and not sent. Those
+    of 3 channels on 31 workers go along a tree."""
+    job = read_job_text(NORMED % channels, "normed").proto
+    cut = partition_by_scheme(job, workers, scheme="DATA", compact=True)
+    models, every = both(cut, one_link_network(workers), levelled=True)
+    ours, theirs = (each.run(STEPS).seconds(STEPS - 2) for each in (models, every))
+    assert ours == pytest.approx(theirs, rel=0.1)
+
+
+def test_workers_that_read_from_each_other_in_another_order_are_alike_where_levelled() -> None:
+    """From neurons to rows, all read from all: each has its own part at another place of the order."""
+    cut = cut_of(40, 60, 20, "GATHER_SCATTER")
+    assert len(model_simulation(cut, one_link_network(20), levelled=True).players) < 5

@@ -25,6 +25,8 @@ MOST_WEIGHTS = 12
 """Weights that are tried for the largest bound, after the two at the ends."""
 CLOSE = 1e-6
 """Relative distance of two bounds that count as equal."""
+IsLate = Callable[[], bool]
+"""Says that the time of a search is up."""
 Excluded = dict[int, Array]
 """By variable, infinity for the choices that a branch excludes and 0 for the others."""
 
@@ -51,7 +53,7 @@ class PlanBranching:
     space: PlanSpace
     memory: float
     gap: float
-    is_late: Callable[[], bool]
+    is_late: IsLate
     bound: float = field(init=False, default=0.0)
     plans: dict[tuple[int, ...], tuple[float, Assignment]] = field(init=False, default_factory=dict)
     memo: EliminationMemo = field(init=False, default_factory=EliminationMemo)

@@ -14,13 +14,13 @@ No plan with any other choice takes less than the least price of these, so the b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from netpart.plan.optimal.branching import PlanBranching
+from netpart.plan.optimal.branching import IsLate, PlanBranching
 from netpart.plan.optimal.choice_arrays import Array
 from netpart.plan.optimal.choice_bounds import least_by_entry
 from netpart.plan.optimal.elimination import CostTable
@@ -48,14 +48,29 @@ class NarrowSpace:
     others: float
 
 
-def narrow_space(loose: PlanSpace, memory: float = 0.0) -> NarrowSpace:
-    """The space of the choices that the best plans may have, with exact prices; ``memory`` as in ``bound``."""
+def narrow_space(loose: PlanSpace, memory: float = 0.0, is_late: IsLate = lambda: False) -> NarrowSpace:
+    """The space of the choices that the best plans may have, with exact prices; ``memory`` as in ``bound``.
+
+    When ``is_late`` says so, it is the space of the few plans that are best by the bounds so far.
+    """
+    spaces = _narrower_spaces(loose, memory, is_late)
+    found = next(spaces)
+    while not is_late() and (narrower := next(spaces, None)) is not None:
+        found = narrower
+    return found
+
+
+def _narrower_spaces(loose: PlanSpace, memory: float, is_late: IsLate) -> Iterator[NarrowSpace]:
+    """Spaces with exact prices: of the plans that are best by the bounds of either round, then of all choices that are
+    left."""
     layers, others = loose.layers, float("inf")
     for joint in (False, True):
         bounds = build_plan_space(layers, joint, exact=False) if joint else loose
-        first = _chosen_numbers(layers, (bounds.bound(weight, memory).assignment for weight in WEIGHTS))
-        known = PlanBranching(build_plan_space(layers.restricted(first)), memory, GAP, lambda: False)
+        best = [bounds.bound(weight, memory) for weight in WEIGHTS]
+        first = _chosen_numbers(layers, (found.assignment for found in best))
+        known = PlanBranching(build_plan_space(layers.restricted(first)), memory, GAP, is_late)
         known.explore()
+        yield NarrowSpace(known.space, min(others, max(found.seconds for found in best)))
         least = _least_prices(bounds, memory)
         most = known.best * (1 + SLACK)
         able = {kind: np.flatnonzero(prices <= most) for kind, prices in least.choices.items()}
@@ -66,7 +81,7 @@ def narrow_space(loose: PlanSpace, memory: float = 0.0) -> NarrowSpace:
         layers = layers.restricted(kept)
     others = min(others, *(float(prices[prices > most].min(initial=np.inf)) for prices in entries.values()))
     wanted = {key: prices <= most for key, prices in entries.items()}
-    return NarrowSpace(build_plan_space(layers, wanted=wanted), others)
+    yield NarrowSpace(build_plan_space(layers, wanted=wanted), others)
 
 
 def _chosen_numbers(layers: LayerTables, plans: Iterable[Assignment]) -> ChosenNumbers:

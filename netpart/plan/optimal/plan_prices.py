@@ -23,6 +23,7 @@ from netpart.plan.optimal.transfer_prices import TransferPricer
 from netpart.plan.price.devices import Devices
 from netpart.plan.price.ledger import LedgerFlow, compute_ledger
 from netpart.plan.price.predict import predict_step
+from netpart.plan.price.recompute_choice import RecomputeChoice
 from netpart.plan.price.transfers import flow_arrivals
 from netpart.program.collective_instructions import ExchangeFactory
 from netpart.program.instructions import Way
@@ -38,7 +39,8 @@ OutputKey = tuple[int, int]
 @dataclass(frozen=True)
 class PricedJob:
     """A job to plan for ``devices``. ``rates`` as in ``predict_step``; ``passes`` and ``recomputes`` as in
-    ``PriceSetting``. A layer is computed by the workers that ``groups`` has for it, by any if it has none."""
+    ``PriceSetting``. A layer is computed by the workers that ``groups`` has for it, by any if it has none.
+    ``recomputing`` chooses what is recomputed, if others ask for the same plans."""
 
     job: JobProto
     folder: Path | None
@@ -47,6 +49,7 @@ class PricedJob:
     groups: Mapping[str, WorkerGroup] = field(default_factory=dict)
     passes: int = 1
     recomputes: bool = False
+    recomputing: RecomputeChoice | None = None
 
     def loose_space(self) -> PlanSpace:
         """All plans for a micro-batch, with bounds of the transfers to each reader by itself."""

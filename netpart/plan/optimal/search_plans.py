@@ -29,7 +29,9 @@ MEMORY_SHARES = (0.03, 0.1, 0.3, 1.0, 3.0)
 CLOSE = 2e-3
 """A gap at which the search ends."""
 LEAST = 3.0
-"""Seconds that the search has for the choices that are left, however long it took to leave out the others."""
+"""Seconds that the search has at least, without its first tables."""
+NARROWING = 0.7
+"""The share of the time after which no more choices are left out."""
 PRICED = 3
 """Plans of a round that are partitioned."""
 
@@ -48,15 +50,16 @@ class FoundPlan:
 def search_plans(
     priced: PricedJob, limit: float = 10.0, report: Callable[[str], None] = lambda text: None
 ) -> PlanSearch:
-    """Search the plans of ``priced`` for ``limit`` seconds of the processor; ``report`` is told of progress.
+    """Search the plans of ``priced`` for ``limit`` seconds of the processor, or LEAST, after the first tables are made;
+    ``report`` is told of progress.
 
     Raises NetpartError for more than MOST_WORKERS workers.
     """
     workers = len(priced.devices)
     if workers > MOST_WORKERS:
         raise NetpartError(f"optimal: expected at most {MOST_WORKERS} workers, got {workers}; plan for fewer")
-    ends = process_time() + limit
-    found = PlanSearch(priced, priced.loose_space(), ends, report)
+    loose = priced.loose_space()
+    found = PlanSearch(priced, loose, process_time() + max(limit, LEAST), report)
     found.run()
     return found
 
@@ -80,7 +83,8 @@ class PlanSearch:
     recomputing: RecomputeChoice = field(init=False)
 
     def __post_init__(self) -> None:
-        self.recomputing = RecomputeChoice(self.priced.devices, CountedPrices(self.priced.rates))
+        own = RecomputeChoice(self.priced.devices, CountedPrices(self.priced.rates))
+        self.recomputing = self.priced.recomputing or own
 
     def run(self) -> None:
         """Search without a price of memory, and then with higher and higher ones until a plan fits, or takes longer
@@ -143,8 +147,9 @@ class PlanSearch:
     def _search_rounds(self, memory: float) -> list[FoundPlan]:
         """Solve, price and correct until nothing new is found or the time is up; the plans that were found."""
         made: list[FoundPlan] = []
-        narrow = narrow_space(self.loose, memory)
-        self.ends = max(self.ends, process_time() + LEAST)
+        began = process_time()
+        latest = began + NARROWING * (self.ends - began)
+        narrow = narrow_space(self.loose, memory, lambda: process_time() > latest)
         while True:
             self.rounds += 1
             found = PlanBranching(narrow.space, memory, CLOSE, self._is_late)

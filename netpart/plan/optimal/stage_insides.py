@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from netpart.plan.optimal.branching import PlanBranching
+from netpart.plan.optimal.branching import IsLate, PlanBranching
 from netpart.plan.optimal.layer_tables import LayerTables
 from netpart.plan.optimal.narrowing import narrow_space
 from netpart.plan.optimal.plan_prices import PricedJob
@@ -28,10 +28,10 @@ CLOSE = 0.01
 
 class StageInsides:
     """The seconds of stages of ``priced``, forward and backward of one micro-batch, on runs of its workers. Layer i of
-    the net's profile is node ``nodes[i]`` of ``net``."""
+    the net's profile is node ``nodes[i]`` of ``net``. When ``is_late``, prices are those of the best plans so far."""
 
-    def __init__(self, priced: PricedJob) -> None:
-        self.priced, self.net = priced, priced.net()
+    def __init__(self, priced: PricedJob, is_late: IsLate = lambda: False) -> None:
+        self.priced, self.net, self.is_late = priced, priced.net(), is_late
         self.nodes = [node.index for node in self.net.nodes if not node.layer.is_input]
         self.spaces: dict[object, _RunInsides] = {}
 
@@ -50,7 +50,7 @@ class StageInsides:
         if key not in self.spaces:
             setting = replace(self.priced, devices=self.priced.devices.of(run)).setting()
             loose = build_plan_space(LayerTables(self.net, setting), joint=False, exact=False)
-            self.spaces[key] = _RunInsides(narrow_space(loose).space)
+            self.spaces[key] = _RunInsides(narrow_space(loose, is_late=self.is_late).space, self.is_late)
         return self.spaces[key]
 
 
@@ -61,14 +61,15 @@ def _likeness(devices: Devices) -> object:
 
 @dataclass
 class _RunInsides:
-    """Stages on the workers of ``space``, which has all plans of the net on them."""
+    """Stages on the workers of ``space``, which has all plans of the net on them; searches end when ``is_late``."""
 
     space: PlanSpace
+    is_late: IsLate
 
     @cached_property
     def node_seconds(self) -> Floats:
         """[n]: the seconds of each node in the best plan of the whole net, with the transfers of its outputs."""
-        best = _explored(self.space).by_seconds()[0]
+        best = self._explored(self.space).by_seconds()[0]
         forward, backward, ending, sums, updates = self.space.node_figures(best)
         hidden = (self.space.hiding * backward + ending).sum()
         # What backward does not hide of the sums is shared by the layers that have them.
@@ -77,11 +78,10 @@ class _RunInsides:
 
     def best_seconds(self, nodes: frozenset[int]) -> float:
         """The seconds of the best plan of ``nodes`` alone."""
-        return _explored(self.space.part(nodes)).best
+        return self._explored(self.space.part(nodes)).best
 
-
-def _explored(space: PlanSpace) -> PlanBranching:
-    """The plans of ``space``, searched."""
-    found = PlanBranching(space, 0.0, CLOSE, lambda: False)
-    found.explore()
-    return found
+    def _explored(self, space: PlanSpace) -> PlanBranching:
+        """The plans of ``space``, searched."""
+        found = PlanBranching(space, 0.0, CLOSE, self.is_late)
+        found.explore()
+        return found

@@ -22,7 +22,7 @@ import numpy as np
 from netpart.plan.optimal.cut_choices import CutChoice
 from netpart.plan.optimal.layer_tables import WorkerGroup
 from netpart.plan.optimal.plan_prices import PricedJob
-from netpart.plan.optimal.search_plans import PlanSearch
+from netpart.plan.optimal.search_plans import LEAST, PlanSearch
 from netpart.plan.optimal.stage_insides import StageInsides
 from netpart.plan.optimal.tied_stages import TiedStages
 from netpart.plan.price.layer_loads import profile_net
@@ -59,10 +59,11 @@ def search_staged_plans(priced: PricedJob, counts: Sequence[int], limit: float =
     """The fastest pipeline for some of the numbers of micro-batches in ``counts``, the fastest first.
 
     The first number is near to two for each worker. Larger ones follow as long as they are faster, and smaller ones if
-    the first larger one was not. It ends after ``limit`` seconds of the processor, with one pipeline at least.
+    the first larger one was not. It ends after ``limit`` seconds of the processor, or LEAST, with one pipeline at
+    least.
     """
     several = sorted(count for count in counts if count > 1 and len(priced.devices) > 1)
-    ends, found = process_time() + limit, dict[int, StagedPlan]()
+    ends, found = process_time() + max(limit, LEAST), dict[int, StagedPlan]()
     while (count := _next_count(several, found, 2 * len(priced.devices))) and (process_time() < ends or not found):
         share = COUNT_SHARE * max(0.0, ends - process_time())
         found[count] = _search_count(replace(priced, job=with_count(priced.job, count)), count, share)
@@ -90,7 +91,8 @@ def _search_count(priced: PricedJob, count: int, limit: float) -> StagedPlan:
     """The best pipeline of ``priced``, which has ``count`` micro-batches; NO_PLAN if no stages fit its devices, or if
     one stage is best: micro-batches then gain nothing."""
     ends = process_time() + limit
-    insides = StageInsides(replace(priced, passes=count))
+    stages_end = process_time() + STAGE_SHARE * limit
+    insides = StageInsides(replace(priced, passes=count), lambda: process_time() > stages_end)
     profile = profile_net(insides.net, priced.setting().width)
     found = search_priced_stages(_stage_problem(insides, profile, count), STAGE_SHARE * limit)
     if len(found.stages) < 2:

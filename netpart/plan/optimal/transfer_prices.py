@@ -5,7 +5,7 @@ Many combinations of choices send the same messages. Each distinct set of messag
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -29,6 +29,15 @@ TransferPrice = tuple[float, float, float, float, float, float]
 addends of all workers are all-reduced."""
 
 
+@dataclass(frozen=True)
+class _Exchanged:
+    """Collectives of elements of kind ``dtype``; ``back``: those of their gradients."""
+
+    collectives: tuple[SizedCollective, ...]
+    dtype: str
+    back: bool
+
+
 @dataclass(eq=False)
 class TransferPricer:
     """Prices messages on ``devices``, with collectives by the algorithms of ``exchanges``."""
@@ -37,7 +46,7 @@ class TransferPricer:
     exchanges: ExchangeFactory
     links: LinkPrices
     known: dict[tuple[object, ...], TransferPrice] = field(default_factory=dict)
-    message_seconds: dict[tuple[Message, ...], float] = field(default_factory=dict)
+    sent_prices: dict[tuple[object, ...], tuple[float, float]] = field(default_factory=dict)
 
     def price_rows(self, held: HeldChoice, codes: Array, summed: Array, dtype: str) -> Array:
         """[n, figure]: the prices of the rows of ``MessageRows`` for a choice of their source; ``dtype`` is the kind of
@@ -65,48 +74,52 @@ class TransferPricer:
         single, collectives = split_collectives(messages, held.boxes, addends)
         width = item_size(dtype, self.exchanges.width)
         forward = self._price_flows(
-            tuple((m.source, m.target, m.elements * width) for m in single),
-            self._exchange_flows(collectives, dtype, False),
+            tuple([(m.source, m.target, m.elements * width) for m in single]),
+            _Exchanged(tuple(collectives), dtype, False),
         )
+        returned = _Exchanged(tuple([each for each in collectives if each.returned]), dtype, True)
         backward = self._price_flows(
-            tuple((m.target, m.source, m.elements * width) for m in single if m.returned),
-            self._exchange_flows([each for each in collectives if each.returned], dtype, True),
-            self._summing_flows(held) if summed else (),
+            tuple([(m.target, m.source, m.elements * width) for m in single if m.returned]),
+            returned,
+            held if summed else None,
         )
         moved = sum(m.elements * (1 + m.returned) for m in messages)
         workers = sum(box is not None for box in held.boxes)
         reduced = (
             addends and not single and [len(c.members) for c in collectives if c.kind == "all-reduce"] == [workers]
         )
-        (ahead, there), (back, returned) = forward, backward
-        return ahead, back, there, returned, float(moved), float(reduced)
+        (ahead, there), (back, brought) = forward, backward
+        return ahead, back, there, brought, float(moved), float(reduced)
 
-    def _price_flows(self, single: tuple[Message, ...], *exchanges: Iterable[LedgerFlow]) -> tuple[float, float]:
-        """Seconds and bytes of single messages and of collectives, all sent at once."""
-        flows = [flow for found in exchanges for flow in found]
+    def _price_flows(
+        self, single: tuple[Message, ...], exchanged: _Exchanged, summed: HeldChoice | None = None
+    ) -> tuple[float, float]:
+        """Seconds and bytes of single messages, of collectives, and of the sums of the gradients of replicas, all sent
+        at once. Many rows send the same."""
+        key = single, exchanged, summed.key if summed else b""
+        if key not in self.sent_prices:
+            sums = self._summing_flows(summed) if summed else ()
+            self.sent_prices[key] = self._price_all(single, [*self._exchange_flows(exchanged), *sums])
+        return self.sent_prices[key]
+
+    def _price_all(self, single: tuple[Message, ...], flows: list[LedgerFlow]) -> tuple[float, float]:
+        """Seconds and bytes of single messages and of other ``flows``."""
         if not flows:
-            return self._price_messages(single), float(sum(nbytes for _, _, nbytes in single))
+            return transfer_seconds(single, self.devices), float(sum(nbytes for _, _, nbytes in single))
         entries = [
             LedgerEntry("", Channel(0, Way.FORWARD, 0, -1 - number), *message) for number, message in enumerate(single)
         ]
         everything = [*entries, *flows]
         return max(flow_arrivals(everything, self.devices)), float(sum(flow.nbytes for flow in everything))
 
-    def _price_messages(self, messages: tuple[Message, ...]) -> float:
-        """The seconds of messages that are in no collective. Half of all rows send what another one sends."""
-        if messages not in self.message_seconds:
-            self.message_seconds[messages] = transfer_seconds(messages, self.devices)
-        return self.message_seconds[messages]
-
-    def _exchange_flows(self, found: Sequence[SizedCollective], dtype: str, back: bool) -> Iterator[LedgerFlow]:
-        """A flow for each collective, or for that of its gradient."""
-        for number, each in enumerate(found):
+    def _exchange_flows(self, found: _Exchanged) -> Iterator[LedgerFlow]:
+        """A flow for each collective."""
+        width = item_size(found.dtype, self.exchanges.width)
+        for number, each in enumerate(found.collectives):
             blocks = tuple(((0, n),) if n else None for n in each.blocks)
-            whole = Collective(each.kind, "", dtype, each.members, blocks, each.region, each.returned, 0, 0)
-            exchange = self.exchanges.of_collective(whole, back)
-            yield LedgerExchange(
-                "", Channel(0, Way.FORWARD, 0, number), exchange, item_size(dtype, self.exchanges.width)
-            )
+            whole = Collective(each.kind, "", found.dtype, each.members, blocks, each.region, each.returned, 0, 0)
+            exchange = self.exchanges.of_collective(whole, found.back)
+            yield LedgerExchange("", Channel(0, Way.FORWARD, 0, number), exchange, width)
 
     def _summing_flows(self, held: HeldChoice) -> Iterator[LedgerFlow]:
         """A flow for the sum of gradients of each class of replicas."""
@@ -123,10 +136,10 @@ def _row_messages(held: HeldChoice, codes: Array) -> list[SizedMessage]:
     needs = [own // workers for own in np.diagonal(codes[0]).tolist()]
     found = []
     for of_part in codes.tolist():
-        for t in sorted(range(workers), key=lambda t: of_part[t][t] % workers):
-            for s in held.order:
-                if s != t and of_part[t][s] > 1:
-                    returned, alike, uniform = (bool(bit) for bit in (of_part[t][s] & 1, needs[t] & 2, needs[t] & 1))
-                    own, need = divmod(needs[t] // 4, workers)
-                    found.append(SizedMessage(s, t, of_part[t][s] // 2, returned, own, need, alike, uniform))
+        for t in sorted(range(workers), key=[row[t] % workers for t, row in enumerate(of_part)].__getitem__):
+            row = of_part[t]
+            if sources := [s for s in held.order if row[s] > 1 and s != t]:
+                own, need = divmod(needs[t] // 4, workers)
+                alike, uniform = bool(needs[t] & 2), bool(needs[t] & 1)
+                found += [SizedMessage(s, t, row[s] // 2, bool(row[s] & 1), own, need, alike, uniform) for s in sources]
     return found

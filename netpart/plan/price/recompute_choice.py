@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import replace
 
 from netpart.graph.graph import LAYER
@@ -31,27 +31,35 @@ FINEST = 32
 
 
 class RecomputeChoice:
-    """Chooses for one partition of a net after another. Each search begins near the answer of the last one, as
-    planners ask for plans that differ little."""
+    """Chooses for one partition of a net after another, once for each that several planners ask for. Each search
+    begins near the answer of the last one, as planners ask for plans that differ little."""
 
     def __init__(self, devices: Devices, prices: PartPrices) -> None:
         self.devices = devices
         self.prices = prices
         self.near: int | None = None
+        self.known: dict[Hashable, Sequence[int] | None] = {}
 
     def recompute_least(self, partition: Partition) -> Partition | None:
         """``partition`` with the layers recomputed that it needs to fit the devices: of both orders, those with which
         a step is predicted to take least. None if it does not fit with all of them, or there are none."""
+        key = _partition_key(partition)
+        if key not in self.known:
+            self.known[key] = self._least_layers(partition)
+        layers = self.known[key]
+        return None if layers is None else recompute_layers(partition, layers)
+
+    def _least_layers(self, partition: Partition) -> Sequence[int] | None:
+        """The layers that ``recompute_least`` adds."""
         works = _work_and_bytes(partition, self.devices, self.prices)
         cheapest, earliest = sorted(works, key=lambda layer: works[layer][0] / works[layer][1]), sorted(works)
         least = self._least_prefix(partition, cheapest, self.near)
         self.near = len(cheapest) if least is None else len(least)
         if least is None:
             return None
-        found = recompute_layers(partition, least)
         # The other order is of use only as far as a step takes less with it: if that much does not fit, less does not.
-        other = self._least_prefix(partition, earliest[: self._count_faster(partition, earliest, found)])
-        return recompute_layers(partition, other) if other else found
+        found = recompute_layers(partition, least)
+        return self._least_prefix(partition, earliest[: self._count_faster(partition, earliest, found)]) or least
 
     def _least_prefix(
         self, partition: Partition, order: Sequence[int], near: int | None = None
@@ -78,6 +86,14 @@ class RecomputeChoice:
     def step_seconds(self, partition: Partition) -> float:
         """The predicted seconds of a step."""
         return predict_step(partition, self.devices, prices=self.prices).seconds
+
+
+def _partition_key(partition: Partition) -> Hashable:
+    """Equal for partitions of a job whose memory and time are equal."""
+    phases = tuple(
+        (phase, len(micros), tuple(micros[0].graph.placements)) for phase, micros in partition.phases.items()
+    )
+    return phases, layers_recomputed(partition.job.neuralnet)
 
 
 def _fits_devices(partition: Partition, devices: Devices) -> bool:

@@ -18,12 +18,15 @@ from functools import cached_property
 from netpart.graph.graph import Graph
 from netpart.graph.net import Net, Node, Parameter, Source
 from netpart.graph.passes.expand import expand_cut_layers
+from netpart.layers.part import Needs
 from netpart.plan.price.devices import Devices
 from netpart.plan.price.part_prices import PartPrices, PartWork
 from netpart.plan.price.predict import LayerTransfer, Work, pass_ends
 from netpart.program.buffers import item_size
-from netpart.spec import RECORD, Placement, Region, Shard, extent, intersect, size
+from netpart.spec import RECORD, Placement, Region, Shape, Shard, extent, intersect, size
 
+ShardSize = tuple[Shape, Region | None]
+"""The extents of a shard, and the term of its addends."""
 WATCHED = 16
 """Workers that are watched: half of them the busiest, the others at even distances."""
 ALMOST = 1 - 1e-9
@@ -54,14 +57,20 @@ class FloorModel:
         bias."""
         found: dict[tuple[int, int], PartWork] = {}
         known: dict[tuple[object, ...], PartWork] = {}
-        for node, placement in zip(self.net.nodes, self.placements, strict=True):
-            for shard in placement.shards:
-                key = node.index, extent(shard.region), shard.term
+        for node, sizes in zip(self.net.nodes, self.shard_sizes, strict=True):
+            for shard, shape in sizes:
+                key = node.index, shape
                 if key not in known:
                     known[key] = self.prices.least_work(self.net, node, shard, node.index in self.returning)
                 at = node.index, shard.worker
                 found[at] = _add_work(found[at], known[key]) if at in found else known[key]
         return found
+
+    @cached_property
+    def shard_sizes(self) -> list[list[tuple[Shard, ShardSize]]]:
+        """The shards of each node, with their extents and terms."""
+        found = {id(placement): _shard_sizes(placement) for placement in self.placements}
+        return [found[id(placement)] for placement in self.placements]
 
     @cached_property
     def returning(self) -> set[int]:
@@ -115,9 +124,8 @@ class FloorModel:
 
     def parameter_boxes(self) -> Iterator[tuple[Node, Shard, Parameter, Region]]:
         """The parts of parameters that the shards of watched workers read."""
-        for node, shard in self.watched_shards():
-            boxes = node.layer.needs(shard.region, shard.term).params
-            for parameter, box in zip(node.params, boxes, strict=True):
+        for node, shard, needs in self.watched_needs:
+            for parameter, box in zip(node.params, needs.params, strict=True):
                 if box is not None:
                     yield node, shard, parameter, box
 
@@ -134,10 +142,11 @@ class FloorModel:
         return max(ends[0].values(), default=0.0), max(ends[1].values(), default=0.0)
 
     def seconds(self, field: str) -> Work:
-        """The least seconds of a pass, by node and worker."""
-        found = Work(float)
+        """The least seconds of a pass, by node and watched worker."""
+        found, speeds = Work(float), {worker: self.devices.devices[worker].speed for worker in self.watched}
         for (node, worker), work in self.works.items():
-            found[node, worker] = getattr(work, field) / self.devices.devices[worker].speed
+            if worker in speeds:
+                found[node, worker] = getattr(work, field) / speeds[worker]
         return found
 
     def transfers(self, returns: bool = False) -> dict[int, LayerTransfer]:
@@ -178,9 +187,8 @@ class FloorModel:
     def missing_bytes(self) -> dict[tuple[int, int, int], int]:
         """By node, output and watched worker, the bytes that a reader there needs and no shard there holds."""
         found: dict[tuple[int, int, int], int] = {}
-        for node, shard in self.watched_shards():
-            needs = node.layer.needs(shard.region, shard.term).inputs
-            for source, need in zip(node.sources, needs, strict=True):
+        for node, shard, needs in self.watched_needs:
+            for source, need in zip(node.sources, needs.inputs, strict=True):
                 dtype = self.net.element(source.node, source.output)
                 if need is not None and dtype != RECORD and all(lo < hi for lo, hi in need):
                     key = source.node, source.output, shard.worker
@@ -203,11 +211,15 @@ class FloorModel:
         found = {id(placement): _shards_by_worker(placement) for placement in self.placements}
         return [found[id(placement)] for placement in self.placements]
 
-    def watched_shards(self) -> Iterator[tuple[Node, Shard]]:
-        """The shards on watched workers, with their nodes, in net order."""
-        for node in self.net.nodes:
-            held = self.held[node.index]
-            yield from ((node, shard) for worker in self.watched for shard in held.get(worker, ()))
+    @cached_property
+    def watched_needs(self) -> list[tuple[Node, Shard, Needs]]:
+        """The shards on watched workers, with their nodes and what they need, in net order."""
+        return [
+            (node, shard, node.layer.needs(shard.region, shard.term))
+            for node in self.net.nodes
+            for worker in self.watched
+            for shard in self.held[node.index].get(worker, ())
+        ]
 
     def sum_floor(self) -> float:
         """The least seconds in which a watched worker sums gradients with others that are watched."""
@@ -245,6 +257,11 @@ def _add_work(one: PartWork, other: PartWork) -> PartWork:
 def _watched_placement(placement: Placement, workers: set[int]) -> Placement:
     """The shards of ``placement`` on some workers."""
     return Placement(tuple(shard for shard in placement.shards if shard.worker in workers))
+
+
+def _shard_sizes(placement: Placement) -> list[tuple[Shard, ShardSize]]:
+    """The shards of ``placement`` with their extents and terms."""
+    return [(shard, (extent(shard.region), shard.term)) for shard in placement.shards]
 
 
 def _shards_by_worker(placement: Placement) -> dict[int, list[Shard]]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from netpart.graph.net import Net, Node
 from netpart.graph.passes.uneven_cuts import Ranges, cut_extent
 from netpart.layers.layer import INPUT
-from netpart.spec import RECORD, Placement, Shard, whole_region
+from netpart.spec import RECORD, Placement, Region, Shard, whole_region
 
 Scheme = Callable[[Net, int], list[Placement]]
 """Function from a net and a number of workers to one placement per node."""
@@ -28,9 +29,15 @@ def cut_on_axis(node: Node, axis: int, workers: int) -> Placement:
     """
     if not can_cut(node, axis):
         return replicate_layer(node, workers)
-    region = node.layer.output.whole
+    return _cut_into_parts(node.layer.output.whole, axis, workers)
+
+
+# Many layers have outputs of one shape; their equal placements are one object.
+@lru_cache(maxsize=64)
+def _cut_into_parts(region: Region, axis: int, workers: int) -> Placement:
+    """``region`` cut along ``axis`` as evenly as possible."""
     parts = enumerate(_even_parts(region[axis][1], workers))
-    return Placement(tuple(Shard(w, (*region[:axis], p, *region[axis + 1 :])) for w, p in parts))
+    return Placement(tuple([Shard(w, (*region[:axis], p, *region[axis + 1 :])) for w, p in parts]))
 
 
 def cut_on_inputs(node: Node, workers: int) -> Placement:

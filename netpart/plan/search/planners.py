@@ -172,7 +172,7 @@ def _priced_job(task: PlanningTask) -> PricedJob:
     """The job of the task, on its devices; raises NetpartError if it has none."""
     if task.job is None:
         raise NetpartError("optimal: expected a job, got a profile alone; plan for a JOB")
-    return PricedJob(task.job.proto, task.job.folder, task.devices, task.rates)
+    return PricedJob(task.job.proto, task.job.folder, task.devices, task.rates, recomputing=task.recomputing)
 
 
 ONE, DATA, OPTIMAL, OPTIMAL_STAGES = "one worker", "data", "optimal", "optimal stages"

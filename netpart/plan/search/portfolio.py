@@ -17,7 +17,7 @@ from netpart.families import PLANNERS
 from netpart.graph.build import build_net
 from netpart.graph.partition import Partition, pause_gc
 from netpart.graph.recomputed import layers_recomputed
-from netpart.graph.scheme import OF_PIPELINE, is_cut_by_user
+from netpart.graph.scheme import is_cut_by_user
 from netpart.plan.partition import partition_by_callable, partition_by_scheme
 from netpart.plan.price.layer_loads import profile_net, work_rates
 from netpart.plan.price.part_prices import CountedPrices, PartPrices
@@ -25,7 +25,17 @@ from netpart.plan.price.predict import predict_memory, predict_step
 from netpart.plan.price.recompute_choice import RecomputeChoice
 from netpart.plan.schemes.placing import Scheme
 from netpart.plan.search.adoption import adopt_faster_proposals
-from netpart.plan.search.planners import ALLOCATORS, CROWD, DATA, ONE, PlannedLayout, Planner
+from netpart.plan.search.planned_job import clear_plan_fields, with_micro_batches
+from netpart.plan.search.planners import (
+    ALLOCATORS,
+    CROWD,
+    DATA,
+    ONE,
+    OPTIMAL,
+    OPTIMAL_STAGES,
+    PlannedLayout,
+    Planner,
+)  # fmt: skip
 from netpart.plan.search.proposal import (
     PlacementKey,
     Proposal,
@@ -39,9 +49,7 @@ from netpart.plan.search.task import PlanningTask
 from netpart.plan.search.way_floors import Way, WayChoice, WayFloor, WayFloors, omit_rest
 from netpart.progress import report_progress, track_items
 from netpart.proto.element import float_size
-from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import Job
-from netpart.proto.writer import CUT
 from netpart.units import bytes_text
 
 AS_WRITTEN = "as written"
@@ -49,6 +57,10 @@ MICRO_BATCH_COUNTS = (1, 2, 4, 8, 16, 32)
 """Numbers of micro-batches that are tried for a pipeline, unless one is given."""
 GROUP_PROOFS = 16
 """EXACT has this fraction of its time for each objective, when other groups of devices are tried."""
+SEARCHES = {OPTIMAL: 0.5, OPTIMAL_STAGES: 0.5}
+"""The planners that search longest come first; each has this share of the time that is left."""
+ALLOCATOR_SHARE = 0.125
+"""The share of the time of each search of an allocator: GABRA and EXACT, by two objectives."""
 
 
 class Portfolio:
@@ -64,7 +76,8 @@ class Portfolio:
         floors: bool | None = None,
     ) -> None:  # fmt: skip
         self.written = job
-        self.job = _clear_plan_fields(job)
+        self.job = clear_plan_fields(job)
+        self.counted = prices is None
         self.prices = prices or CountedPrices(rates)
         net = build_net(job.proto, "train", job.folder)
         counted = profile_net(net, float_size(job.proto))
@@ -76,22 +89,25 @@ class Portfolio:
         several = [m for m in MICRO_BATCH_COUNTS if m <= min(net.rows, 4 * len(task.devices))]
         self.shares = [micro_batches] if micro_batches else [own] if remembers or own > 1 else several
         self.task = replace(
-            task, job=self.job, micro_batches=tuple(self.shares), rates=rates or work_rates(counted, task.profile)
-        )
+            task, job=self.job, micro_batches=tuple(self.shares), rates=rates or work_rates(counted, task.profile),
+            limit=ALLOCATOR_SHARE * task.limit,
+        )  # fmt: skip
         self.needs: dict[PlacementKey, tuple[int, ...]] = {}
         self.recomputing = RecomputeChoice(task.devices, self.prices)
-        self.again: dict[PlacementKey, Partition | None] = {}
         self.layouts: dict[tuple[str, tuple[int, ...], int], PlannedLayout] = {}
         self.floors = WayFloors(task.devices, self.prices)
         self.chooses_by_floors = len(task.devices) > CROWD if floors is None else floors
         rooms = {device.memory for device in task.devices.devices}
         self.room = rooms.pop() if self.chooses_by_floors and len(rooms) == 1 else inf
-        self.choice = WayChoice(self.tried_way, self.room, process_time() + task.limit)
+        # Of the processor, so that the table does not depend on other load of the machine.
+        self.ends = process_time() + task.limit
+        self.choice = WayChoice(self.tried_way, self.room, self.ends)
         # Kept by workers, as planners share the results that a task caches.
         self.tasks = {(tuple(range(len(task.devices))), task.group): self.task}
         # Many devices take long to simulate.
         self.simulate = None if self.chooses_by_floors else simulate
         self.spares: list[Proposal] = []
+        self.fits = False
         found = self.regroup(list(self.propose()), groups)
         if self.simulate:
             known = simulate_fastest([*found, *self.spares], self.simulate)
@@ -170,7 +186,7 @@ class Portfolio:
         """The names of planners. With floors, those with the least come first: the sooner a fast plan is known, the
         fewer others are rewritten."""
         if not self.chooses_by_floors:
-            return list(planners)
+            return sorted(planners, key=lambda name: name not in SEARCHES)
         everyone = tuple(range(len(self.task.devices)))
         return sorted(planners, key=lambda name: self.least_floor(name, planners[name], everyone))
 
@@ -186,11 +202,9 @@ class Portfolio:
     def regroup(self, proposals: list[Proposal], groups: Sequence[int]) -> list[Proposal]:
         """``proposals``, with that for the best size of the groups of devices for each allocator."""
         found = {p.row.name: p for p in proposals}
-        # Of the processor, so that the table does not depend on other load of the machine.
-        ends = self.choice.ends if self.chooses_by_floors else process_time() + self.task.limit
         for group, name in product(groups, [name for name in ALLOCATORS if name in found]):
             # What a proposal costs is not known before: the last one may end after the limit.
-            if process_time() < ends:
+            if process_time() < self.ends:
                 pair = found[name], self.planned(name, PLANNERS.get(name), group)
                 found[name] = min(pair, key=lambda p: (bool(p.row.refused), p.row.is_floor, p.row.seconds))
         return list(found.values())
@@ -227,7 +241,13 @@ class Portfolio:
         """The decision of a planner, which is asked once for the same devices."""
         key = name, workers, group
         if key not in self.layouts:
-            self.layouts[key] = planner(self.task_of(workers, group))
+            task = self.task_of(workers, group)
+            if name in SEARCHES:
+                # The search knows counted prices only, and the devices that it plans for.
+                shared = self.recomputing if self.counted and workers == tuple(range(len(self.task.devices))) else None
+                left = max(0.0, self.ends - process_time())
+                task = replace(task, limit=SEARCHES[name] * left, recomputing=shared)
+            self.layouts[key] = planner(task)
         return self.layouts[key]
 
     def task_of(self, workers: tuple[int, ...], group: int) -> PlanningTask:
@@ -269,11 +289,17 @@ class Portfolio:
             return (self.with_recomputation(plain) or kept) if kept.row.refused else kept
 
     def choose_predicted(self, name: str, layout: PlannedLayout) -> Proposal:
-        """The fastest way that fits, of all that are rewritten."""
-        tried = sorted((self.laid_out(name, *way) for way in self.ways(layout)), key=lambda p: p.row.seconds)
+        """The fastest way that fits, of all that are rewritten: the first one, and others while there is time. Later
+        they are only as long as no plan at all fits."""
+        ways = iter(self.ways(layout))
+        tried = [self.laid_out(name, *next(ways))]
+        tried += (self.laid_out(name, *way) for way in iter(partial(self.next_in_time, ways), None))
+        tried.sort(key=lambda p: p.row.seconds)
         # Generators: predicting memory compiles every worker's program, so candidates are tried one by one until one
         # fits.
         kept = next((p for p in map(self.fitted, tried) if not p.row.refused), None)
+        late = (self.fitted(self.laid_out(name, *way)) for way in ways if not self.fits)
+        kept = kept or next((p for p in late if not p.row.refused), None)
         faster = (p for p in tried if kept is None or p.row.seconds < kept.row.seconds)
         tries = filter(None, map(self.with_recomputation, faster))
         # The plans of the search are few, and the one that is made for little memory is not the first.
@@ -281,16 +307,19 @@ class Portfolio:
         fitting = [p for p in (kept, again) if p is not None]
         if layout.proof and self.simulate:
             self.spares = [self.fitted(p) for p in tried if p.partition and count_parts(p.partition) <= MOST_PARTS]
-        return min(fitting, key=lambda p: p.row.seconds, default=None) or self.fitted(tried[0])
+        found = min(fitting, key=lambda p: p.row.seconds, default=None) or self.fitted(tried[0])
+        self.fits = self.fits or found.row.usable
+        return found
+
+    def next_in_time(self, ways: Iterator[Way]) -> Way | None:
+        """The next way, as long as there is time."""
+        return next(ways, None) if process_time() < self.ends else None
 
     def with_recomputation(self, proposal: Proposal) -> Proposal | None:
         """``proposal`` with as few recomputed layers as let it fit; None if it does not fit with all of them."""
         if proposal.partition is None:
             return None
-        key = placement_key(proposal.partition)
-        if key not in self.again:
-            self.again[key] = self.recomputing.recompute_least(proposal.partition)
-        found = self.again[key]
+        found = self.recomputing.recompute_least(proposal.partition)
         if found is None:
             return None
         job = replace(proposal.job, proto=found.job)
@@ -358,32 +387,3 @@ class Portfolio:
             value = problem.value(layout.plan)
             found[objective] = value, problem.gap(value, task.bound(objective))
         return found
-
-
-def _clear_plan_fields(job: Job) -> Job:
-    """``job`` without its cuts, locations and scheme, which are to be planned."""
-    proto = _copy_proto(job.proto)
-    for field in ("scheme", "partition_dim", *OF_PIPELINE):
-        proto.neuralnet.ClearField(field)
-    for layer in proto.neuralnet.layer:
-        for name in CUT:
-            layer.ClearField(name)
-    return replace(job, proto=proto)
-
-
-def with_micro_batches(job: Job, count: int, recompute: bool) -> Job:
-    """``job`` with ``count`` micro-batches and ``recompute``; the same object if it has them already."""
-    net = job.proto.neuralnet
-    if (count, recompute) == (max(1, net.micro_batches), net.recompute):
-        return job
-    proto = _copy_proto(job.proto)
-    proto.neuralnet.micro_batches = count
-    proto.neuralnet.recompute = recompute
-    return replace(job, proto=proto)
-
-
-def _copy_proto(proto: JobProto) -> JobProto:
-    """A copy of ``proto``."""
-    copy = JobProto()
-    copy.CopyFrom(proto)
-    return copy

@@ -10,6 +10,7 @@ from netpart.choices import OBJECTIVES
 from netpart.errors import NetpartError
 from netpart.plan.price.devices import Devices
 from netpart.plan.price.net_profile import NetProfile
+from netpart.plan.price.recompute_choice import RecomputeChoice
 from netpart.plan.search.blocks import LayerBlock, group_layers
 from netpart.plan.search.exact import ProvedPlan, solve_exactly
 from netpart.plan.search.gabra import EvolutionResult, run_gabra
@@ -27,10 +28,11 @@ class PlanningTask:
     """The input of planners: the layers and their work, and the devices.
 
     ``count`` is the number of blocks (None: as the net has them). ``slack`` is how far a device's capacity exceeds its
-    fair share (None: the least of SLACKS with a legal plan), ``limit`` the seconds that EXACT, and that GABRA, may take
-    for each objective, and the two that are optimal in all. Allocators place blocks on groups of ``group`` devices,
-    which share the rows of a block. ``job`` is what is planned, without cuts, ``micro_batches`` are the numbers that
-    are tried for pipelines, and ``rates`` are as in ``predict_step``; allocators need none of these.
+    fair share (None: the least of SLACKS with a legal plan). ``limit`` are the seconds of all planners together, as a
+    ``Portfolio`` takes it; in what that hands to a planner, those of one of its searches. Allocators place blocks on
+    groups of ``group`` devices, which share the rows of a block. ``job`` is what is planned, without cuts,
+    ``micro_batches`` are the numbers that are tried for pipelines, ``rates`` are as in ``predict_step``, and
+    ``recomputing`` is shared by those who ask for the layers to recompute; allocators need none of these.
     """
 
     profile: NetProfile
@@ -43,6 +45,7 @@ class PlanningTask:
     job: Job | None = None
     micro_batches: tuple[int, ...] = (1,)
     rates: Mapping[str, float] = field(default_factory=dict)
+    recomputing: RecomputeChoice | None = None
 
     @cached_property
     def blocks(self) -> list[LayerBlock]:

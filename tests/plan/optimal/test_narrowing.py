@@ -42,6 +42,20 @@ def test_the_best_plan_is_in_the_narrow_space(draw: st.DataObject, devices: Devi
     assert narrow.others > best.best * (1 + SLACK / 2) or narrow.others == np.inf
 
 
+@settings(max_examples=example_count(15), deadline=None)
+@given(draw=st.data(), devices=st.sampled_from([equal_devices(2, 1e9), TWO_SPEEDS]), asked=st.integers(0, 12))
+def test_what_is_cut_off_has_plans_and_a_bound(draw: st.DataObject, devices: Devices, asked: int) -> None:
+    """The time is up when it was asked for so many times."""
+    job = draw.draw(nets()).job
+    job.neuralnet.micro_batches = 1
+    priced, left = PricedJob(job, None, devices, {}), iter(range(asked))
+    narrow = narrow_space(priced.loose_space(), is_late=lambda: next(left, None) is None)
+    best, found = best_seconds(build_plan_space(priced.layer_tables())), best_seconds(narrow.space)
+    assert best.best * (1 - 1e-9) <= found.best < np.inf
+    assert min(found.bound, narrow.others) <= best.best * (1 + 1e-9)
+    assert narrow.others > 0
+
+
 @settings(max_examples=example_count(30), deadline=None)
 @given(seed=st.integers(0, 9999), variables=st.integers(1, 5))
 def test_the_least_of_an_entry_is_that_of_all_assignments(seed: int, variables: int) -> None:

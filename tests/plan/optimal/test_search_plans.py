@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import pytest
@@ -37,6 +38,17 @@ def test_no_scheme_is_faster() -> None:
         assert found.plans[0].seconds <= predict_step(cut, devices).seconds * (1 + 1e-9)
     assert found.proved
     assert found.gap <= 0.02
+
+
+def test_without_time_there_is_a_plan_and_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every search is late from the beginning."""
+    job, devices = job_of("mlp/column-row"), equal_devices(3, 1e9)
+    full = search(job, devices)
+    monkeypatch.setattr(sys.modules[search_plans.__module__], "LEAST", 0.0)
+    found = search(job, devices, limit=0.0)
+    assert full.plans[0].additive * (1 - 1e-9) <= found.plans[0].additive
+    assert 0 < found.bound <= full.bound * (1 + 1e-9)
+    assert found.gap == pytest.approx(found.plans[0].additive / found.bound - 1)
 
 
 def test_a_cut_of_space_is_found() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,8 +16,10 @@ from netpart.plan.partition import partition_by_callable, partition_by_scheme
 from netpart.plan.price.devices import Devices, DeviceSpec, equal_devices
 from netpart.plan.price.layer_loads import profile_net
 from netpart.plan.price.predict import predict_memory, predict_step
-from netpart.plan.search.portfolio import AS_WRITTEN, Portfolio, with_micro_batches
-from netpart.plan.search.proposal import placement_key
+from netpart.plan.schemes.placing import Scheme
+from netpart.plan.search.planned_job import with_micro_batches
+from netpart.plan.search.portfolio import AS_WRITTEN, Portfolio
+from netpart.plan.search.proposal import Proposal, placement_key
 from netpart.plan.search.task import PlanningTask
 from netpart.plan.text.plan_table import tabulate_partition
 from netpart.plan.text.write_plan import write_plan
@@ -44,6 +47,29 @@ def test_every_planner_has_its_row(portfolio: Portfolio) -> None:
     assert sorted(names) == sorted(PLANNERS.names())
     assert [row.seconds for row in portfolio.rows] == sorted(row.seconds for row in portfolio.rows)
     assert all(row.gap >= 0 for row in portfolio.rows)
+
+
+class CountedWays(Portfolio):
+    """A portfolio that counts the ways that it rewrites for each planner."""
+
+    def laid_out(self, name: str, scheme: Scheme, micro_batches: int) -> Proposal:
+        ways[name] += 1
+        return super().laid_out(name, scheme, micro_batches)
+
+
+ways = Counter[str]()
+
+
+def test_without_time_each_planner_tries_one_way() -> None:
+    """And with enough of it all of them."""
+    job = job_of("alexnet/alexnet-small")
+    hybrid, counts = "data then column-row", []
+    for limit in (0.0, 100.0):
+        ways.clear()
+        found = CountedWays(job, replace(task_of(job, equal_devices(2, 2e9)), limit=limit))
+        assert sorted(name for row in found.rows for name in row.name.split(", ")) == sorted(PLANNERS.names())
+        counts.append(ways[hybrid])
+    assert counts[0] == 1 < counts[1]
 
 
 def test_what_is_taken_is_not_slower_than_the_plain_ways(portfolio: Portfolio) -> None:
