@@ -128,6 +128,21 @@ class NormaliseArguments(NamedTuple):
     centred: bool  # False: the mean counts as 0, as in RMS normalisation
 
 
+class NormaliseGradientArguments(NamedTuple):
+    """Arguments of ``normalise_backward``: what ``normalise`` kept, dy, and the gradients to overwrite."""
+
+    unit: Array  # as normalise left it
+    rstd: Array  # as normalise left it
+    w: Array | None  # as given to normalise
+    dy: Array  # the shape of unit[own]
+    dx: Array | None  # the shape of unit or None, output
+    dw: Array | None  # like the scale or None, output
+    db: Array | None  # like the shift or None, output
+    own: Box  # as given to normalise
+    centred: bool  # as given to normalise
+    add: bool = False  # dx is added to instead
+
+
 class AttentionDropout(NamedTuple):
     """Dropout of the weights of ``attention``, with the arguments of ``dropout``."""
 

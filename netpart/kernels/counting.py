@@ -77,6 +77,7 @@ PRICES: dict[str, Callable[..., int]] = {
     "embedding": lambda tokens, w, y, *_: 0,
     "embedding_gradient": lambda tokens, dy, *_: flops.elementwise_flops(dy.size),
     "normalise": lambda a: flops.elementwise_flops(a.x.size),
+    "normalise_backward": _composed_price,
     "normalise_gradient": lambda unit, *_: flops.elementwise_flops(unit.size),
     "normalise_parameters": lambda unit, dy, dw, db, own: dy.size * ((dw is not None) + (db is not None)),
     "batch_norm": _composed_price,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from netpart.kernels.arguments import NormaliseArguments
+from netpart.kernels.arguments import NormaliseArguments, NormaliseGradientArguments
 from netpart.kernels.combine import stretched_axes, sum_axes
-from netpart.kernels.op import Array, Box, Op
+from netpart.kernels.op import Array, Box, Op, chain_ops
 from netpart.kernels.verbs import NOTHING, Verbs
 
 
@@ -50,6 +50,15 @@ class Normalisation(Verbs):
                 xp.add(y, a.b, out=y)
 
         return Op(run, [(x_bf.shape, self.dtype)])
+
+    def normalise_backward(self, a: NormaliseGradientArguments) -> Op:
+        """All gradients that are wanted: ``normalise_gradient`` and ``normalise_parameters``."""
+        ops = []
+        if a.dx is not None:
+            ops.append(self.normalise_gradient(a.unit, a.rstd, a.w, a.dy, a.dx, a.own, a.centred, a.add))
+        if a.dw is not None or a.db is not None:
+            ops.append(self.normalise_parameters(a.unit, a.dy, a.dw, a.db, a.own))
+        return chain_ops(*ops)
 
     def normalise_gradient(
         self, unit: Array, rstd: Array, w: Array | None, dy: Array, dx: Array, own: Box, centred: bool,

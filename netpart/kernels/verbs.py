@@ -29,6 +29,8 @@ class Verbs:
     """Verbs with an argument ``add`` that add to an array faster than a verb of its own adds what they wrote."""
     any_order: ClassVar[bool] = False
     """True for kernels whose copies, rotations and attention take tensors in any memory order as fast as in others."""
+    scores_any_order: ClassVar[bool] = False
+    """True for kernels of ``any_order`` whose attention takes them so even where it keeps all scores."""
     turns_rows: ClassVar[bool] = False
     """True for kernels whose attention, where it keeps no scores, rotates queries and keys while it reads them."""
     fuses: ClassVar[tuple[str, ...]] = ()

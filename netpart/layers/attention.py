@@ -94,9 +94,9 @@ class Attention(Layer):
         return ((kept, TENSOR), (pairs, TENSOR))[: 1 + self.drops]
 
     def keeps_order(self, kernels: type[Kernels], order: tuple[int, ...]) -> bool:
-        # Kernels that keep less than all scores read rows; products of all scores want matrices in even steps.
+        # Kernels that keep less than all scores read rows; products of all scores may want matrices in even steps.
         rows = not order or order[-1] == self.output.rank - 1
-        return kernels.any_order and rows and self._keeps_no_scores(kernels)
+        return kernels.any_order and rows and (kernels.scores_any_order or self._keeps_no_scores(kernels))
 
     def turns_inputs(self, kernels: type[Kernels]) -> bool:
         """True if ``kernels`` can rotate queries and keys while they compute the layer."""

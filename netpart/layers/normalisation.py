@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from netpart.kernels.arguments import NormaliseArguments
-from netpart.kernels.op import Array, Op, chain_ops
+from netpart.kernels.arguments import NormaliseArguments, NormaliseGradientArguments
+from netpart.kernels.op import Array, Op
 from netpart.layers.checks import fault
 from netpart.layers.layer import Layer, ParamSpec
 from netpart.layers.part import Call, Cost, Needs
@@ -74,17 +74,14 @@ class Normalisation(Layer):
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
         (unit, rstd) = call.aux
-        own = self._own(call)
-        ops = []
         (w, _) = self._views(call.w)
         (dw, db) = self._views(call.dw)
-        dx = wanted_gradient(call.dx, 0)
-        dy = call.dy[0]
-        if dx is not None:
-            ops.append(kernels.normalise_gradient(unit, rstd, w, dy, dx, own, self.centred, added_gradient(call)))
-        if dw is not None or db is not None:
-            ops.append(kernels.normalise_parameters(unit, dy, dw, db, own))
-        return chain_ops(*ops)
+        return kernels.normalise_backward(
+            NormaliseGradientArguments(
+                unit=unit, rstd=rstd, w=w, dy=call.dy[0], dx=wanted_gradient(call.dx, 0), dw=dw, db=db,
+                own=self._own(call), centred=self.centred, add=added_gradient(call),
+            )
+        )  # fmt: skip
 
     def _own(self, call: Call) -> tuple[slice, ...]:
         """The slices of the touched blocks that are the part's region."""

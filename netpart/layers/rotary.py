@@ -9,7 +9,7 @@ import numpy as np
 from netpart.kernels import flops
 from netpart.kernels.op import Array, Op, chain_ops
 from netpart.layers.checks import fault, one_source
-from netpart.layers.layer import Layer
+from netpart.layers.layer import Layer, MemoryReuse
 from netpart.layers.part import Call, Cost, Needs
 from netpart.layers.weights import wanted_gradient
 from netpart.spec import Region, Spec, size
@@ -27,6 +27,7 @@ class Rotary(Layer):
 
     types: ClassVar[tuple[str, ...]] = ("kRotary",)
     rereads = ""
+    reuse = (MemoryReuse.OVER, MemoryReuse.OVER)
     confs: ClassVar[tuple[str, ...]] = ("rotary_conf",)
 
     def infer(self) -> tuple[Spec, ...]:

@@ -6,6 +6,7 @@ import pytest
 from netpart.kernels.arguments import AttentionArguments, AttentionDropout
 from netpart.kernels.op import Array, Clock
 from netpart.kernels.philox import UniformDraws
+from netpart.kernels.rotary import REPEATED
 from tests.kernels.harness import K, close, derivative, normal, peak_bytes, play, rubbish
 
 
@@ -65,6 +66,20 @@ def test_pairs_are_turned_and_turned_back() -> None:
     close(y[..., 0::2] + 1j * y[..., 1::2], turned)
     play(K.rotate(y, back, angles, -1))
     close(back, x)
+
+
+@pytest.mark.parametrize("heads", [3, REPEATED])
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 2, 1, 3)])
+def test_pairs_are_turned_in_place_and_in_any_order_of_memory(order: tuple[int, ...], heads: int) -> None:
+    """A row of the batch has more or fewer bytes than REPEATED."""
+    shape = 1, heads, 2, 4
+    memory = np.empty([shape[axis] for axis in order], "float32")
+    x = memory.transpose(order)  # both orders are their own inverses
+    x[...] = normal(1, *shape)
+    angles, before = normal(2, 2, 2), x.copy()
+    play(type(K)(np, "float32").rotate(x, x, angles))
+    turned = (before[..., 0::2] + 1j * before[..., 1::2]) * np.exp(1j * angles)
+    np.testing.assert_allclose(x[..., 0::2] + 1j * x[..., 1::2], turned, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("flips", [(False, False), (False, True), (True, False), (True, True)])

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from netpart.kernels.arguments import NormaliseArguments
+from netpart.kernels.arguments import NormaliseArguments, NormaliseGradientArguments
 from tests.kernels.harness import K, close, derivative, normal, peak_bytes, play, rubbish
 
 WHOLE = (slice(None),) * 3
@@ -39,6 +39,12 @@ def test_value_and_gradients(own: tuple[slice, ...], centred: bool) -> None:
 
     for array, gradient in ((x, dx), (w, dw), (b, db)):
         close(gradient, derivative(total, array), 1e-7)
+    at_once = [rubbish(*each.shape) for each in (dx, dw, db)]
+    whole = NormaliseGradientArguments(unit, rstd, w, dy, at_once[0], at_once[1], at_once[2], own, centred)
+    play(K.normalise_backward(whole))
+    play(K.normalise_backward(NormaliseGradientArguments(unit, rstd, w, dy, dx, None, None, own, centred, add=True)))
+    for found, wanted in zip(at_once, (dx / 2, dw, db), strict=True):
+        close(found, wanted)
 
 
 def test_without_scale_and_shift_the_blocks_have_mean_0_and_variance_1() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from netpart.kernels import activation as reference
 from netpart.kernels.activation import SIX, STANH_INNER, STANH_OUTER, Kind
 from netpart.kernels.onednn.calls import Args, Calls, OneDnnVerbs
-from netpart.kernels.onednn.library import OneDnnRefused
 from netpart.kernels.onednn.memory import DnnlMemory, flat_memories
 from netpart.kernels.onednn.names import Algorithm, Arg, PropKind
 from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
@@ -39,9 +38,8 @@ class Activation(reference.Activation, OneDnnVerbs):
         def describe(calls: Calls) -> None:
             source, target = flat_memories(x, y)
             if kind != "stanh":
-                return add_eltwise(calls, eltwise_algorithm(kind), source, target, *eltwise_factors(kind, slope))
-            post = Attributes().eltwise(Algorithm.LINEAR, STANH_INNER).eltwise(Algorithm.TANH)
-            add_post_ops(calls, source, target, post.eltwise(Algorithm.LINEAR, STANH_OUTER))
+                return add_eltwise(calls, _eltwise_algorithm(kind), source, target, *_eltwise_factors(kind, slope))
+            add_post_ops(calls, source, target, append_activation(Attributes(), kind))
 
         return self.attempt(describe, super().activation, kind, x, y, slope)
 
@@ -52,7 +50,7 @@ class Activation(reference.Activation, OneDnnVerbs):
             if kind in ("stanh", "softplus"):
                 return _add_output_gradient(calls, kind, *flat_memories(y, dy, dx))
             algorithm, of_output = _gradient_algorithm(kind, slope)
-            alpha, beta = eltwise_factors(kind, slope)
+            alpha, beta = _eltwise_factors(kind, slope)
             data, above, below = flat_memories(y if of_output else x, dy, dx)
             hint = _eltwise_forward(algorithm, data, data, alpha, beta)
             args = algorithm, below.desc, above.desc, data.desc, alpha, beta, hint
@@ -62,13 +60,18 @@ class Activation(reference.Activation, OneDnnVerbs):
         return self.attempt(describe, super().activation_gradient, kind, x, y, dy, dx, slope)
 
 
-def eltwise_algorithm(kind: Kind) -> Algorithm:
-    """The algorithm of ``kind``. Raises OneDnnRefused for stanh, which takes several."""
-    if kind in FROM_INPUT:
-        return FROM_INPUT[kind]
-    if kind not in FROM_OUTPUT:
-        raise OneDnnRefused(f"oneDNN: expected an activation of one primitive, got {kind}")
-    return FROM_OUTPUT[kind][0]
+def append_activation(post: Attributes, kind: Kind | None) -> Attributes:
+    """``post`` with y = kind(y) appended; None: as it is."""
+    if kind == "stanh":
+        post.eltwise(Algorithm.LINEAR, STANH_INNER).eltwise(Algorithm.TANH).eltwise(Algorithm.LINEAR, STANH_OUTER)
+    elif kind is not None:
+        post.eltwise(_eltwise_algorithm(kind), *_eltwise_factors(kind, 0.0))
+    return post
+
+
+def _eltwise_algorithm(kind: Kind) -> Algorithm:
+    """The algorithm of ``kind``, which is not stanh: that takes several."""
+    return FROM_INPUT[kind] if kind in FROM_INPUT else FROM_OUTPUT[kind][0]
 
 
 def _gradient_algorithm(kind: Kind, slope: float) -> tuple[Algorithm, bool]:
@@ -79,7 +82,7 @@ def _gradient_algorithm(kind: Kind, slope: float) -> tuple[Algorithm, bool]:
     return (from_input, False) if slope < 0 else (from_output, True)
 
 
-def eltwise_factors(kind: Kind, slope: float) -> tuple[float, float]:
+def _eltwise_factors(kind: Kind, slope: float) -> tuple[float, float]:
     """The parameters alpha and beta of the primitive of ``kind``."""
     return {"relu6": (0.0, float(SIX)), "relu": (slope, 0.0), "elu": (slope, 0.0)}.get(kind, (1.0, 0.0))
 

@@ -158,7 +158,9 @@ def _query_blocks(p: Array, first: int | None) -> list[QueryBlock]:
 
 def _block_distributions(p: Array, block: QueryBlock) -> Array:
     """The block's part of p: (..., its queries, its keys)."""
-    return scratch_view(p.reshape(-1)[block.start :], *p.shape[:-2], block.hi - block.lo, block.keys)
+    # In the order of memory: a reshape would copy where the heads lie in rows.
+    memory = p.ravel(order="K")
+    return scratch_view(memory[block.start :], *p.shape[:-2], block.hi - block.lo, block.keys)
 
 
 def _row_slice(lo: int, hi: int) -> tuple[Any, ...]:

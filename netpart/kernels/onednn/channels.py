@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from netpart.kernels.activation import Kind
-from netpart.kernels.onednn.activation import add_eltwise, eltwise_algorithm, eltwise_factors
+from netpart.kernels.onednn.activation import add_post_ops, append_activation
 from netpart.kernels.onednn.affine import add_affine_sum
 from netpart.kernels.onednn.calls import Args, Calls
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc
@@ -25,7 +25,7 @@ def add_batch_norm(
     epsilon: float, flags: int, activation: Kind | None = None,
 ) -> None:  # fmt: skip
     """Append y (None: not wanted) and, unless ``flags`` are GIVEN, mean and variance."""
-    post = Attributes().eltwise(eltwise_algorithm("relu")) if activation == "relu" else None
+    post = append_activation(Attributes(), "relu") if activation == "relu" else None
     many = flags == OWN and count_places(x.shape) > MOST
     # Many places: the moments are computed in portions below, and are given to the normalisation.
     flags = GIVEN if many else flags
@@ -48,7 +48,7 @@ def add_batch_norm(
     }
     calls.add(desc, args)
     if activation not in (None, "relu"):
-        add_eltwise(calls, eltwise_algorithm(activation), made, made, *eltwise_factors(activation, 0.0))
+        add_post_ops(calls, made, made, append_activation(Attributes(), activation))
     calls.reorder(made, target)
 
 

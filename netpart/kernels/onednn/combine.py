@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from netpart.kernels import arrays, combine
 from netpart.kernels.activation import Kind
 from netpart.kernels.bfloat16 import is_bfloat16
-from netpart.kernels.onednn.activation import add_binary, eltwise_algorithm, eltwise_factors, post_op_argument
+from netpart.kernels.onednn.activation import add_binary, append_activation, post_op_argument
 from netpart.kernels.onednn.calls import Args, Calls, OneDnnVerbs
 from netpart.kernels.onednn.memory import DnnlMemory, flat_memories, permutes_memory, share_layout
 from netpart.kernels.onednn.names import Algorithm
@@ -79,6 +79,4 @@ def _add_reduction(
     for place, source in enumerate(rest):
         post.binary(algorithm, source.desc)
         others[post_op_argument(place)] = source
-    if activation is not None:
-        post.eltwise(eltwise_algorithm(activation), *eltwise_factors(activation, 0.0))
-    add_binary(calls, algorithm, first, second, target, post, others)
+    add_binary(calls, algorithm, first, second, target, append_activation(post, activation), others)

@@ -9,7 +9,7 @@ import numpy as np
 from netpart.kernels import convolution as reference
 from netpart.kernels.activation import Kind
 from netpart.kernels.onednn import strips
-from netpart.kernels.onednn.activation import add_post_ops, eltwise_algorithm, eltwise_factors
+from netpart.kernels.onednn.activation import add_post_ops, append_activation
 from netpart.kernels.onednn.calls import Args, Calls, OneDnnVerbs
 from netpart.kernels.onednn.lowered import LoweredCalls, lowering_pays
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc, dims_array
@@ -31,9 +31,7 @@ class Convolution(reference.Convolution, OneDnnVerbs):
         """y = activation(w * x + b)."""
 
         def describe(calls: Calls) -> None:
-            attributes = Attributes()
-            if activation is not None:
-                attributes.eltwise(eltwise_algorithm(activation), *eltwise_factors(activation, 0.0))
+            attributes = append_activation(Attributes(), activation)
             if lowering_pays(w, y, window, groups):
                 return LoweredCalls(calls, x, w, y, window).forward(w, b, y, attributes)
             problem = _ConvolutionDescs(x, w, b, y, window, groups)

@@ -44,7 +44,10 @@ class Kernels(
 
     channels_last: ClassVar[bool] = True
     narrow: ClassVar[frozenset[str]] = frozenset(NARROW)
-    fuses: ClassVar[tuple[str, ...]] = ("relu", "relu6", "sigmoid", "tanh")
+    any_order: ClassVar[bool] = True
+    scores_any_order: ClassVar[bool] = True
+    fuses: ClassVar[tuple[str, ...]] = ("relu", "relu6", "sigmoid", "tanh", "stanh")
+    adds: ClassVar[tuple[str, ...]] = ("inner_product", "inner_product_data", "normalise_gradient")
 
     @property
     def implementations(self) -> list[tuple[str, str]]:

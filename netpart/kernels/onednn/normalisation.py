@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from netpart.kernels import normalisation as reference
-from netpart.kernels.arguments import NormaliseArguments
+from netpart.kernels.arguments import NormaliseArguments, NormaliseGradientArguments
 from netpart.kernels.bfloat16 import is_bfloat16
 from netpart.kernels.combine import stretched_axes
 from netpart.kernels.onednn.calls import Args, Calls, OneDnnVerbs
@@ -12,7 +12,6 @@ from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc
 from netpart.kernels.onednn.names import Arg, PropKind
 from netpart.kernels.onednn.primitive import PrimitiveDesc
 from netpart.kernels.onednn.row_norm import RowNorm, spans_blocks
-from netpart.kernels.onednn.widening import widened_op
 from netpart.kernels.op import Array, Box, Op
 
 
@@ -45,18 +44,32 @@ class Normalisation(reference.Normalisation, OneDnnVerbs):
 
         return self.attempt(describe, super().normalise, a)
 
+    def normalise_backward(self, a: NormaliseGradientArguments) -> Op:
+        """All gradients that are wanted, at once if dx is one of them."""
+        blocks = len(a.rstd)
+        apart = a.dx is None or (a.dw is None and a.db is None)
+        if apart or not (is_bfloat16(a.dy) or spans_blocks(a.unit, blocks, a.w, a.dw, a.db)):
+            return super().normalise_backward(a)
+
+        def describe(calls: Calls) -> None:
+            norm = RowNorm(calls, a.unit, a.own, blocks, a.centred, a.w, a.dw, a.db)
+            norm.gradient(a.unit, a.rstd, a.w, a.dy, a.dx, a.dw, a.db, a.add)
+
+        return self.attempt(describe, super().normalise_backward, a)
+
     def normalise_gradient(
         self, unit: Array, rstd: Array, w: Array | None, dy: Array, dx: Array, own: Box, centred: bool,
         add: bool = False,
     ) -> Op:  # fmt: skip
         """Overwrite dx = rstd · (g - mean g - unit · mean (g · unit)) with g = dy · w, or add it, as the reference."""
         xp, blocks = self.xp, len(rstd)
-        if add:
-            return widened_op(super().normalise_gradient, (unit, rstd, w, dy, dx, own, centred, add))
+        rows = is_bfloat16(dy) or spans_blocks(unit, blocks, w)
+        if add and not rows:
+            return super().normalise_gradient(unit, rstd, w, dy, dx, own, centred, add)
 
         def describe(calls: Calls) -> None:
-            if is_bfloat16(dy) or spans_blocks(unit, blocks, w):
-                return RowNorm(calls, unit, own, blocks, centred, w).gradient(unit, rstd, w, dy, dx)
+            if rows:
+                return RowNorm(calls, unit, own, blocks, centred, w).gradient(unit, rstd, w, dy, dx, add=add)
             source = _block_rows(unit, dy, blocks, centred)
             target = _block_rows(dx, dy, blocks, centred)
             # What is normalised already has mean 0 and variance 1.
@@ -70,7 +83,7 @@ class Normalisation(reference.Normalisation, OneDnnVerbs):
             dx_bn = dx.reshape(blocks, -1)
             calls.then(lambda: xp.multiply(dx_bn, rstd, out=dx_bn))
 
-        args = unit, rstd, w, dy, dx, own, centred
+        args = unit, rstd, w, dy, dx, own, centred, add
         return self.attempt(describe, super().normalise_gradient, *args)
 
     def normalise_parameters(self, unit: Array, dy: Array, dw: Array | None, db: Array | None, own: Box) -> Op:

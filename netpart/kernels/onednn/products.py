@@ -8,14 +8,17 @@ from __future__ import annotations
 from netpart.kernels import inner_product, matmul
 from netpart.kernels.activation import Kind
 from netpart.kernels.bfloat16 import is_bfloat16
+from netpart.kernels.onednn.activation import append_activation
 from netpart.kernels.onednn.calls import Calls, OneDnnVerbs
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc
 from netpart.kernels.onednn.names import Algorithm, Arg
 from netpart.kernels.onednn.portions import add_channel_sums
 from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
-from netpart.kernels.onednn.widening import widened_op
-from netpart.kernels.op import Array, Op, chain_ops
+from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import as_matrix
+
+PACKED_ROWS = 1024
+"""Rows of x from which on a product with a copy of the weights in oneDNN's own order takes less, copying included."""
 
 
 class InnerProduct(inner_product.InnerProduct, OneDnnVerbs):
@@ -25,28 +28,25 @@ class InnerProduct(inner_product.InnerProduct, OneDnnVerbs):
         self, x: Array, w: Array, b: Array | None, y: Array, transpose: bool, activation: Kind | None = None,
         add: bool = False,
     ) -> Op:  # fmt: skip
-        """y = activation(x wᵀ + b), or with ``add``, as the reference does, activation(y + x wᵀ + b)."""
-        if add:
-            return widened_op(super().inner_product, (x, w, b, y, transpose, activation, add))
+        """y = activation(x wᵀ + b), or with ``add`` activation(y + x wᵀ + b)."""
 
         def describe(calls: Calls) -> None:
             bias = None if b is None else matmul_memory(b.reshape(1, -1))
-            w_fo = inner_product.features_by_outputs(w, transpose)
-            add_matmul(calls, matmul_memory(as_matrix(x)), matmul_memory(w_fo), matmul_memory(y), bias)
+            weights = matmul_memory(inner_product.features_by_outputs(w, transpose))
+            post = append_activation(Attributes().sum() if add else Attributes(), activation)
+            packed = len(x) >= PACKED_ROWS and not transpose
+            _add_product(calls, matmul_memory(as_matrix(x)), weights, matmul_memory(y), bias, post, packed)
 
-        found = self.attempt(describe, super().inner_product, x, w, b, y, transpose)
-        return chain_ops(found, self.activation(activation, y, y)) if activation else found
+        return self.attempt(describe, super().inner_product, x, w, b, y, transpose, activation, add)
 
     def inner_product_data(self, dy: Array, w: Array, dx: Array, transpose: bool, add: bool = False) -> Op:
-        """Overwrite dx = dy w, or add it, as the reference does."""
-        if add:
-            return widened_op(super().inner_product_data, (dy, w, dx, transpose, add))
+        """Overwrite dx = dy w, or add it."""
 
         def describe(calls: Calls) -> None:
             w_of = inner_product.features_by_outputs(w, transpose).T
-            add_matmul(calls, matmul_memory(dy), matmul_memory(w_of), matmul_memory(as_matrix(dx)))
+            add_matmul(calls, matmul_memory(dy), matmul_memory(w_of), matmul_memory(as_matrix(dx)), add=add)
 
-        return self.attempt(describe, super().inner_product_data, dy, w, dx, transpose)
+        return self.attempt(describe, super().inner_product_data, dy, w, dx, transpose, add)
 
     def inner_product_weights(self, x: Array, dy: Array, dw: Array, db: Array | None, transpose: bool) -> Op:
         """Overwrite dw = dyᵀ x (transposed: xᵀ dy) and db = Σ_rows dy."""
@@ -101,10 +101,20 @@ def add_matmul(
 
     a, b, y: (..., rows, columns); bias (..., 1, columns).
     """
-    attributes = Attributes()
+    post = Attributes()
     if scale != 1:
-        attributes.eltwise(Algorithm.LINEAR, scale)
+        post.eltwise(Algorithm.LINEAR, scale)
     if add:
-        attributes.sum()
-    desc = PrimitiveDesc("matmul", a.desc, b.desc, bias and bias.desc, y.desc, attributes=attributes)
-    calls.add(desc, {Arg.SRC: a, Arg.WEIGHTS: b, Arg.BIAS: bias, Arg.DST: y})
+        post.sum()
+    _add_product(calls, a, b, y, bias, post)
+
+
+def _add_product(
+    calls: Calls, a: DnnlMemory, b: DnnlMemory, y: DnnlMemory, bias: DnnlMemory | None, post: Attributes,
+    packed: bool = False,
+) -> None:  # fmt: skip
+    """Append y = post(a b + bias); ``packed``: with a copy of b in the memory order that oneDNN prefers."""
+    wanted = MemoryDesc.any(b.array.shape, b.array.dtype.name) if packed else b.desc
+    desc = PrimitiveDesc("matmul", a.desc, wanted, bias and bias.desc, y.desc, attributes=post)
+    weights = calls.ordered(b, desc.arg(Arg.WEIGHTS)) if packed else b
+    calls.add(desc, {Arg.SRC: a, Arg.WEIGHTS: weights, Arg.BIAS: bias, Arg.DST: y})

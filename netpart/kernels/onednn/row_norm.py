@@ -47,11 +47,15 @@ class RowNorm:
         other: Args = {post_op_argument(0): shift}
         add_binary(self.calls, Algorithm.BINARY_MUL, unit, self._row(a.w, 1.0, 2), self._rows(a.y), post, other)
 
-    def gradient(self, unit: Array, rstd: Array, w: Array | None, dy: Array, dx: Array) -> None:
-        """Append dx; the sums, a by-product, are discarded."""
-        target = self._rows(dx)
-        self._backward(unit, dy, w, target, None, None)
-        add_binary(self.calls, Algorithm.BINARY_MUL, target, DnnlMemory.of(rstd), target)
+    def gradient(
+        self, unit: Array, rstd: Array, w: Array | None, dy: Array, dx: Array, dw: Array | None = None,
+        db: Array | None = None, add: bool = False,
+    ) -> None:  # fmt: skip
+        """Append dx, or dx += it, and dw and db; the sums, a by-product, are discarded where they are None."""
+        made, target = self.calls.temporary(self._tensor) if add else self._rows(dx), self._rows(dx)
+        self._backward(unit, dy, w, made, dw, db)
+        post = Attributes().sum() if add else None
+        add_binary(self.calls, Algorithm.BINARY_MUL, made, DnnlMemory.of(rstd), target, post)
 
     def parameters(self, unit: Array, dy: Array, dw: Array | None, db: Array | None) -> None:
         """Append dw and db; the gradient of x, a by-product, is discarded."""

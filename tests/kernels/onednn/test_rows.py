@@ -13,11 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netpart.kernels.arguments import AttentionArguments, NormaliseArguments
+from netpart.kernels import reference
+from netpart.kernels.activation import Kind
+from netpart.kernels.arguments import AttentionArguments, NormaliseArguments, NormaliseGradientArguments
 from netpart.kernels.onednn.calls import Calls, PrimitiveStream
 from netpart.kernels.onednn.memory import DnnlMemory
+from netpart.kernels.onednn.products import PACKED_ROWS
 from netpart.kernels.onednn.softmax import add_stepwise_gradient
-from netpart.kernels.op import Array, Op
+from netpart.kernels.op import Array, Op, chain_ops
 from tests.kernels.harness import play
 from tests.kernels.onednn_kernels import REFERENCE, fast, near, needed
 
@@ -57,6 +60,26 @@ def test_inner_product(rows: int, features: int, outputs: int, transpose: bool, 
     agree(lambda k, y: k.inner_product(x, w, bias, y, transpose), dy.shape)
     agree(lambda k, dx: k.inner_product_data(dy, w, dx, transpose), x.shape)
     agree(lambda k, dw, db: k.inner_product_weights(x, dy, dw, db, transpose), shape, b.shape)
+
+
+@pytest.mark.parametrize("rows", [5, PACKED_ROWS + 1])
+@pytest.mark.parametrize("transpose", [False, True])
+@pytest.mark.parametrize("kind", [None, "relu", "relu6", "sigmoid", "tanh", "stanh", "softplus"])
+@pytest.mark.parametrize("add", [False, True])
+def test_a_product_adds_and_activates_in_its_own_pass(add: bool, kind: Kind | None, transpose: bool, rows: int) -> None:
+    x, before, b = normal(1, rows, 7), normal(2, rows, 6), normal(3, 6)
+    w = normal(4, *((7, 6) if transpose else (6, 7)))
+
+    def bind(kernels: Any, y: Array, dx: Array) -> Op:
+        y[...], dx[...] = before, x
+        forward = kernels.inner_product(x, w, b, y, transpose, kind, add)
+        return chain_ops(forward, kernels.inner_product_data(before, w, dx, transpose, add))
+
+    agree(bind, before.shape, x.shape)
+    kernels = fast()
+    kernels.inner_product(x, w, b, before.copy(), transpose, kind, add)
+    assert {kind for kind, _ in kernels.implementations} <= {"matmul", "reorder"}
+    assert not kernels.refusals
 
 
 @given(st.lists(EXTENT, min_size=0, max_size=2), EXTENT, EXTENT, EXTENT, st.booleans(), st.booleans())
@@ -143,6 +166,39 @@ def test_layer_norm(rows: int, features: int, scaled: bool, shifted: bool, centr
     agree(lambda k, dx: k.normalise_gradient(unit, rstd, w, dy, dx, own, centred), x.shape)
 
 
+@given(EXTENT, st.integers(1, 9), st.sets(st.sampled_from("xwb"), min_size=1), st.booleans(), st.booleans())
+def test_all_gradients_of_layer_norm(rows: int, features: int, wanted: set[str], centred: bool, add: bool) -> None:
+    unit, dy, before = (normal(i, rows, 2, features) for i in range(3))
+    rstd, w = np.abs(normal(3, rows * 2, 1)), normal(4, 1, 1, features)
+
+    def bind(kernels: reference.Kernels, *outputs: Array) -> Op:
+        for output, start in zip(outputs, (before, 0, 0), strict=True):
+            output[...] = start
+        dx, dw, db = (array if name in wanted else None for name, array in zip("xwb", outputs, strict=True))
+        return kernels.normalise_backward(
+            NormaliseGradientArguments(unit, rstd, w, dy, dx, dw, db, (WHOLE,) * 3, centred, add)
+        )
+
+    agree(bind, unit.shape, w.shape, w.shape)
+
+
+@pytest.mark.parametrize("first", [None, 0])
+def test_attention_of_heads_that_lie_in_rows(first: int | None) -> None:
+    """Queries (batch, heads, rows, width) in the memory of (batch, rows, heads, width)."""
+    q, k, v, dy = (normal(i, 2, 100, 3, 4).transpose(0, 2, 1, 3) for i in range(4))
+
+    def bind(kernels: Any, *outputs: Array) -> Op:
+        y, dq, dk, dv = (each.transpose(0, 2, 1, 3) for each in outputs)
+        p = np.full((2, 100, 3, 100), np.nan, "float32").transpose(0, 2, 1, 3)
+        a = AttentionArguments(q, k, v, y, p, 0.5, first)
+        return chain_ops(kernels.attention(a), kernels.attention_gradient(a, dy, dq, dk, dv))
+
+    agree(bind, *[(2, 100, 3, 4)] * 4)
+    kernels = fast()
+    bind(kernels, *rubbish(*[(2, 100, 3, 4)] * 4))
+    assert not kernels.refusals
+
+
 @pytest.mark.parametrize("width", [2, 5])
 @pytest.mark.parametrize("own", [(WHOLE, WHOLE, WHOLE), (WHOLE, slice(1, 4), slice(0, 2))])
 def test_group_norm(own: tuple[slice, ...], width: int) -> None:
@@ -180,6 +236,10 @@ def test_none_of_them_is_refused() -> None:
     kernels.attention_gradient(masked, x, x, x, x)
     kernels.normalise(NormaliseArguments(x, None, None, x, unit, rstd, 200, (WHOLE,) * 3, 0.01, True))
     kernels.normalise_gradient(unit, rstd, None, x, x, (WHOLE,) * 3, True)
+    affine = np.ones((1, 1, 8), "float32")
+    kernels.normalise_backward(
+        NormaliseGradientArguments(unit, rstd, affine, x, x, affine, affine, (WHOLE,) * 3, True, add=True)
+    )
     assert not kernels.refusals
 
 
