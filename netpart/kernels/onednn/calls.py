@@ -36,6 +36,10 @@ class Piece(NamedTuple):
     step: int = 0
 
 
+Pieces = dict[int, Piece]
+"""The piece of each argument of a primitive."""
+
+
 class PrimitiveStream(HandleOwner):
     """The stream in which primitives run, in order.
 
@@ -88,7 +92,7 @@ class Calls:
             self.repeat(desc, {**{arg: Piece(memory) for arg, memory in args.items()}, **moves}, times)
             first = {arg: first[arg] + times * steps[arg] for arg in wholes}
 
-    def repeat(self, desc: PrimitiveDesc, pieces: Mapping[int, Piece], times: int = 1) -> None:
+    def repeat(self, desc: PrimitiveDesc, pieces: Pieces, times: int = 1) -> None:
         """Append ``times`` runs of the primitive on ``pieces``, each of which moves on by its step from run to run."""
         parts = {arg: DnnlMemory(desc.arg(arg)) for arg in pieces}
         self.owned += [piece.whole for piece in pieces.values()]

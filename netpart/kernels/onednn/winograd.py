@@ -17,7 +17,7 @@ from math import prod
 import numpy as np
 
 from netpart.kernels.onednn.activation import add_binary
-from netpart.kernels.onednn.calls import Calls, Piece
+from netpart.kernels.onednn.calls import Calls, Piece, Pieces
 from netpart.kernels.onednn.convolution_descs import ConvolutionDescs
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc
 from netpart.kernels.onednn.names import Algorithm, Arg
@@ -43,7 +43,7 @@ def winograd_pays(x: Array, w: Array, y: Array, window: Window, groups: int) -> 
         return False
     tiles = LineTiles(x.shape[2], y.shape[2], window.pads[0][0])
     saved = 2 * prod(w.shape[1:]) * y.size * tiles.saved if tiles.fits else 0
-    return saved > RATE * x.itemsize * (3 * (x.size + y.size) + 14 * w.size)
+    return bool(saved > RATE * x.itemsize * (3 * (x.size + y.size) + 14 * w.size))
 
 
 def _slides(window: Window) -> bool:
@@ -96,14 +96,14 @@ class WinogradCalls:
                 lines = self.tiles.tile(strip.tile + tile)
                 below.spread(lines.from_inputs(), strip, tile, lines.inputs)
                 above.spread(lines.to_outputs().T, strip, tile, lines.outputs)
-            moved = {Arg.SRC: below.piece, Arg.DIFF_DST: above.piece, Arg.DIFF_WEIGHTS: weights.piece(made)}
+            moved: Pieces = {Arg.SRC: below.piece, Arg.DIFF_DST: above.piece, Arg.DIFF_WEIGHTS: weights.piece(made)}
             calls.repeat(desc, moved, POINTS)
             if strip is not first:
                 add_binary(calls, Algorithm.BINARY_ADD, total, part, total)
         weights.gather(G.T)
 
     def _filter(
-        self, desc: PrimitiveDesc, ends: dict[Arg, Array], fixed: dict[Arg, Piece], tiles: LineTiles, first: Strip,
+        self, desc: PrimitiveDesc, ends: dict[Arg, Array], fixed: Pieces, tiles: LineTiles, first: Strip,
         post: Attributes,
     ) -> None:  # fmt: skip
         """Append the convolution ``desc`` of the first of ``ends`` to the second one, strip by strip."""
@@ -113,7 +113,7 @@ class WinogradCalls:
         made = calls.target(whole, MemoryDesc.last(target.shape))
         below = self._lines(source, self._dense(source), first)
         above = self._lines(target, made, first)
-        moved = {**fixed, read: below.piece, written: above.piece}
+        moved: Pieces = {**fixed, read: below.piece, written: above.piece}
         for strip in self._strips(tiles, first):
             found = [tiles.tile(strip.tile + tile) for tile in range(strip.tiles)]
             for tile, lines in enumerate(found):
@@ -123,7 +123,7 @@ class WinogradCalls:
                 above.gather(lines.to_outputs(), strip, tile, lines.outputs, post)
         calls.reorder(made, whole)
 
-    def _spread_weights(self, desc: PrimitiveDesc, matrix: Array) -> dict[Arg, Piece]:
+    def _spread_weights(self, desc: PrimitiveDesc, matrix: Array) -> Pieces:
         """Append the weights at all points, in the order that ``desc`` wants."""
         weights = PointWeights(self.calls, self.w, desc.arg(Arg.WEIGHTS))
         weights.spread(matrix)
