@@ -56,18 +56,17 @@ class GradientStrips:
     def _update_of(self, instructions: Sequence[Instruction], at: int, touched: Counter[int]) -> Update | None:
         """The Update of the gradient of weights that instruction ``at`` makes, if it may be cut into strips."""
         backward = instructions[at]
-        if not isinstance(backward, Backward) or not backward.dw or not self._is_large(backward.dw[0], touched):
+        if not isinstance(backward, Backward) or backward.delay or not backward.dw:
             return None
-        layer = self.layers[backward.micro, backward.part]
-        if not layer.strips_gradients() or backward.delay:
+        gradient = backward.dw[0]
+        strips = self.layers[backward.micro, backward.part].strips_gradients()
+        if gradient is None or not strips or not self._is_large(gradient, touched):
             return None
         updates = takewhile(lambda each: isinstance(each, Update), instructions[at + 1 :])
-        return next((each for each in updates if isinstance(each, Update) and _updates_all(each, backward.dw[0])), None)
+        return next((each for each in updates if isinstance(each, Update) and _updates_all(each, gradient)), None)
 
-    def _is_large(self, view: View | None, touched: Counter[int]) -> bool:
+    def _is_large(self, view: View, touched: Counter[int]) -> bool:
         """True if ``view`` is a large buffer that two instructions touch: the one that makes it, and one more."""
-        if view is None:
-            return False
         buffer = self.memory.buffers[view.buffer]
         whole = buffer.kind == ARENA and view.shape == buffer.shape and not buffer.order
         return whole and touched[view.buffer] == 2 and buffer.nbytes(self.width) >= LEAST

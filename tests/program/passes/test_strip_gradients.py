@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from unittest.mock import patch
 
 import pytest
@@ -29,9 +30,9 @@ def net() -> JobProto:
     return job(data(), product("below", "data", 5), layer("relu", "kReLU", "below"), product("top", "relu", 4), LOSS)
 
 
-def small_strips(rows_of_four: int = 2) -> object:
-    """All gradients in strips of so many rows of four float32."""
-    return patch.multiple(strip_gradients, LEAST=1, STRIP=16 * rows_of_four)
+def small_strips() -> AbstractContextManager[object]:
+    """All gradients in strips of two rows of four float32, or of one row of four float64."""
+    return patch.multiple(strip_gradients, LEAST=1, STRIP=32)
 
 
 def strips(cut: Partition, worker: int = 0) -> list[tuple[str, tuple[int, int]]]:
@@ -91,11 +92,11 @@ def test_workers_with_neurons_of_their_own_strip_their_gradients() -> None:
         assert strips(cut, 1)
 
 
-@pytest.mark.parametrize("rule", ["kSGD", "kAdam", "kAdamW"])
+@pytest.mark.parametrize("rule", [UpdaterType.kSGD, UpdaterType.kAdam, UpdaterType.kAdamW])
 @pytest.mark.parametrize("cuts", [-1, 1])
-def test_training_is_the_same(rule: str, cuts: int) -> None:
+def test_training_is_the_same(rule: UpdaterType, cuts: int) -> None:
     conf = net()
-    conf.updater.type = UpdaterType.Value(rule)
+    conf.updater.type = rule
     for each in conf.neuralnet.layer:
         if cuts > 0 and each.type == conf.neuralnet.layer[1].type:
             each.partition_dim = cuts
