@@ -62,6 +62,9 @@ class InnerProduct(Layer):
         saved = (size, out) if self.transpose else (out, size)
         return weight_and_bias(self, shape, (out, size), saved, (1 + self.conf.innerproduct_conf.bias_term,), True)
 
+    def strips_gradients(self) -> bool:
+        return not self.transpose
+
     def cuts(self) -> tuple[int | str, ...]:
         return (*range(self.output.rank), INPUT)
 

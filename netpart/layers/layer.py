@@ -245,6 +245,11 @@ class Layer(ABC):
         """Axes of the output (and INPUT) on which this layer may be cut."""
         return tuple(range(self.output.rank))
 
+    def strips_gradients(self) -> bool:
+        """True if backward makes the gradients of the parameters of some outputs alone, given theirs: these are
+        elements of the last axis of the output, and rows of all parameters."""
+        return False
+
     def contraction(self) -> Shape | None:
         """Shape of the contraction space if the layer can be cut on INPUT, else None."""
         return None

@@ -171,7 +171,10 @@ class PricedSimulation(Simulation):
         cost = part_cost(graph, graph.part_at(instruction.part))
         if isinstance(instruction, Forward):
             return cost.forward + self.flops(instruction.then)
-        return sum(cost.inputs) * any(instruction.dx) + cost.params * any(instruction.dw)
+        lo, hi = graph.part_at(instruction.part).region[-1]
+        rows = instruction.rows or (0, hi - lo)
+        params = cost.params * (rows[1] - rows[0]) // max(1, hi - lo)
+        return sum(cost.inputs) * any(instruction.dx) + params * any(instruction.dw)
 
 
 def _omit_array(array: Array) -> None:

@@ -28,6 +28,7 @@ from netpart.program.passes.fusion import fuse_activations, fuse_sums
 from netpart.program.passes.overlap_updates import overlap_updates
 from netpart.program.passes.postpone_weight_gradients import postpone_weight_gradients, split_backward
 from netpart.program.passes.recompute import TurnInstructions, choose_recomputation
+from netpart.program.passes.strip_gradients import GradientStrips
 from netpart.program.passes.update_early import update_early
 from netpart.program.program import Program, WorkerProgram
 from netpart.program.schedules.delays import BufferCopies, count_buffer_copies
@@ -88,6 +89,8 @@ class PhaseCompiler:
         self.order = schedule_order(self.parameters.partition.job)
         self.program = Program(phase, micros, metrics=plan_metrics(micros))
         self.layers = layers_by_part(micros, worker)
+        self.strips = GradientStrips(self.memory, self.layers, self.width)
+        self.keep = False
         self.before: list[Instruction] = []
         self.after: list[Instruction] = []
         self.marked = frozenset[int]()
@@ -96,6 +99,7 @@ class PhaseCompiler:
         """The Program of the phase; ``keep`` as in ``compile_worker``."""
         program = self.program
         memory = self.memory
+        self.keep = keep
         passes = self.passes()
         if self.marked and self.trains:
             passes = choose_recomputation(
@@ -155,7 +159,10 @@ class PhaseCompiler:
         if not self.trains:
             return found
         found = overlap_updates(buffers, found)
-        return found if self.kernels.gathers else update_early(buffers, found)
+        if self.kernels.gathers:
+            return found
+        found = update_early(buffers, found)
+        return found if self.keep else self.strips.cut(found)
 
     def plan_memory(self, instructions: list[Instruction]) -> tuple[dict[int, int], dict[int, int], int]:
         """The buffers that use the memory of another one, the offsets of all buffers, and the bytes of the arena."""

@@ -100,7 +100,7 @@ class Backward(BaseInstruction):
 
     ``x`` are the inputs if backward may read them again, else (); ``reads`` are the other views of forward that it may
     read. Both must be kept until then. ``first`` is the backward of the activation that follows the part, in place on
-    dy, if the same kernel computes it.
+    dy, if the same kernel computes it. ``rows``: dy and dw are those of some of the part's last outputs alone.
     """
 
     micro: int
@@ -112,6 +112,7 @@ class Backward(BaseInstruction):
     reads: tuple[View | None, ...]
     adds: tuple[bool, ...] = ()
     first: Backward | None = None
+    rows: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -201,13 +202,14 @@ class Update(BaseInstruction):
     """Update ``value``, this worker's part of holding number ``holding``.
 
     The first of ``gradients`` is that of ``value``. A running variance needs a second one, that of the running mean.
-    ``norm`` is the squared norm of all gradients, to clip.
+    ``norm`` is the squared norm of all gradients, to clip. ``rows``: value and gradient are these rows alone.
     """
 
     holding: int
     value: View
     gradients: tuple[View, ...]
     norm: View | None = None
+    rows: tuple[int, int] | None = None
 
 
 Instruction = (

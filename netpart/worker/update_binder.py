@@ -35,7 +35,8 @@ class UpdateBinder:
             return self.follow(spec.running, instruction.holding, w, g, before, *centre)
         assert machine.updater is not None
         scale = ParameterScale(spec.proto.lr_scale, spec.proto.wd_scale)
-        state = list(machine.state[instruction.holding].values())
+        rows = slice(*instruction.rows or (None,))
+        state = [array[rows] for array in machine.state[instruction.holding].values()]
         op = machine.kernels.update(machine.updater, w, g, state, scale, machine.clock, norm and self.arrays(norm))
         # With several versions, the update works in place on a copy of the previous mini-batch's version.
         return op if before is None else chain_ops(machine.kernels.copy(w, before), op)

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 
 from netpart.graph.partition import Partition, partition_job
 from netpart.graph.uncut import partition_uncut
+from netpart.kernels.onednn import winograd
 from netpart.kernels.onednn.kernels import Kernels as Fast
 from netpart.kernels.onednn.library import missing_onednn
 from netpart.kernels.op import Array, Op, chain_ops
@@ -90,6 +91,17 @@ def test_the_zoo_errs_as_the_reference_does(name: str, workers: int, folder: Pat
     yardstick = Yardstick(exact, whole, Ensemble(cut, keep=True, kernels=Fast))
     outputs = sum(len(node.layer.outputs) for node in yardstick.net.nodes)
     assert check(yardstick) > STEPS * outputs, "near ties in every step: no gradient was compared"
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("name", ["unet/unet3d-small", "resnet/resnet18-small"])
+def test_tiles_wherever_they_are_possible_err_as_the_reference_does(
+    name: str, workers: int, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(winograd, "RATE", 0)
+    exact, whole = sets(name, folder)
+    cut = whole if workers == 1 else partition_by_scheme(job_of(name), workers, folder, "data")
+    assert check(Yardstick(exact, whole, Ensemble(cut, keep=True, kernels=Fast)))
 
 
 class Coarse(Fast):

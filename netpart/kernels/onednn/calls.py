@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,18 @@ class _ExecArgument(ctypes.Structure):
     """dnnl_exec_arg_t."""
 
     _fields_ = (("arg", ctypes.c_int), ("memory", ctypes.c_void_p))
+
+
+class Piece(NamedTuple):
+    """A part of the memory ``whole``: the bytes before it, and from the part of one run to that of the next."""
+
+    whole: DnnlMemory
+    first: int = 0
+    step: int = 0
+
+
+Pieces = dict[int, Piece]
+"""The piece of each argument of a primitive."""
 
 
 class PrimitiveStream(HandleOwner):
@@ -75,12 +87,18 @@ class Calls:
         """
         first = dict.fromkeys(wholes, 0)  # bytes, where the next primitive goes on
         for desc, times in pieces:
-            parts = {arg: DnnlMemory(desc.arg(arg)) for arg in (*args, *wholes)}
-            moves = [(parts[arg], whole, first[arg], parts[arg].desc.nbytes) for arg, whole in wholes.items()]
-            stays = [(parts[arg], memory, 0, 0) for arg, memory in args.items()]
-            self.owned += [*args.values(), *wholes.values()]
-            self.runs.append(partial(_run_along, self._bind(desc, {**parts}), stays, moves, times))
-            first = {arg: first[arg] + times * parts[arg].desc.nbytes for arg in wholes}
+            steps = {arg: desc.arg(arg).nbytes for arg in wholes}
+            moves = {arg: Piece(whole, first[arg], steps[arg]) for arg, whole in wholes.items()}
+            self.repeat(desc, {**{arg: Piece(memory) for arg, memory in args.items()}, **moves}, times)
+            first = {arg: first[arg] + times * steps[arg] for arg in wholes}
+
+    def repeat(self, desc: PrimitiveDesc, pieces: Pieces, times: int = 1) -> None:
+        """Append ``times`` runs of the primitive on ``pieces``, each of which moves on by its step from run to run."""
+        parts = {arg: DnnlMemory(desc.arg(arg)) for arg in pieces}
+        self.owned += [piece.whole for piece in pieces.values()]
+        self.runs.append(
+            partial(_run_along, self._bind(desc, {**parts}), [(parts[arg], *pieces[arg]) for arg in pieces], times)
+        )
 
     def each(
         self, memories: Sequence[DnnlMemory], rows: Sequence[Sequence[Array]], describe: Callable[[], None]
@@ -171,15 +189,13 @@ def _run_each_row(
 
 
 _Move = tuple[DnnlMemory, DnnlMemory, int, int]
-"""A part, the memory that it is part of, its first byte there, and the bytes between one run's part and the next."""
+"""A part, and the fields of the Piece that it is moved to."""
 
 
-def _run_along(run: Callable[[], int], stays: Sequence[_Move], moves: Sequence[_Move], times: int) -> int:
+def _run_along(run: Callable[[], int], moves: Sequence[_Move], times: int) -> int:
     """Call ``run`` ``times`` times, with ``moves`` one step further each time. Returns the first failed status."""
     place = load_onednn().place
     handle = ctypes.c_void_p
-    for part, whole, *_ in stays:
-        place(part.handle, handle(whole.at))
     starts = [(part.handle, whole.at + first, step) for part, whole, first, step in moves]
     for i in range(times):
         for moved, start, step in starts:

@@ -11,14 +11,14 @@ from netpart.kernels.activation import Kind
 from netpart.kernels.onednn import strips
 from netpart.kernels.onednn.activation import add_post_ops, append_activation
 from netpart.kernels.onednn.calls import Args, Calls, OneDnnVerbs
+from netpart.kernels.onednn.convolution_descs import ConvolutionDescs
 from netpart.kernels.onednn.lowered import LoweredCalls, lowering_pays
-from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc, dims_array
-from netpart.kernels.onednn.names import Algorithm, Arg, PropKind
+from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc
+from netpart.kernels.onednn.names import Arg
 from netpart.kernels.onednn.portions import MOST, add_channel_sums, count_places
-from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
+from netpart.kernels.onednn.primitive import Attributes
+from netpart.kernels.onednn.winograd import WinogradCalls, winograd_pays
 from netpart.kernels.op import Array, Op, Window
-
-DIRECT = Algorithm.CONVOLUTION_DIRECT
 
 
 class Convolution(reference.Convolution, OneDnnVerbs):
@@ -34,7 +34,9 @@ class Convolution(reference.Convolution, OneDnnVerbs):
             attributes = append_activation(Attributes(), activation)
             if lowering_pays(w, y, window, groups):
                 return LoweredCalls(calls, x, w, y, window).forward(w, b, y, attributes)
-            problem = _ConvolutionDescs(x, w, b, y, window, groups)
+            if winograd_pays(x, w, y, window, groups):
+                return WinogradCalls(calls, x, w, y, window).forward(b, attributes)
+            problem = ConvolutionDescs(x, w, b, y, window, groups)
             desc = problem.forward(attributes)
             args: Args = {
                 Arg.SRC: calls.ordered(DnnlMemory.of(x), desc.arg(Arg.SRC)),
@@ -51,7 +53,9 @@ class Convolution(reference.Convolution, OneDnnVerbs):
         def describe(calls: Calls) -> None:
             if lowering_pays(w, dy, window, groups):
                 return LoweredCalls(calls, dx, w, dy, window).data(w, dy)
-            problem = _ConvolutionDescs(dx, w, None, dy, window, groups)
+            if winograd_pays(dx, w, dy, window, groups):
+                return WinogradCalls(calls, dx, w, dy, window).data()
+            problem = ConvolutionDescs(dx, w, None, dy, window, groups)
             desc = problem.data()
             args: Args = {
                 Arg.DIFF_DST: calls.ordered(DnnlMemory.of(dy), desc.arg(Arg.DIFF_DST)),
@@ -69,10 +73,13 @@ class Convolution(reference.Convolution, OneDnnVerbs):
         def describe(calls: Calls) -> None:
             if lowering_pays(dw, dy, window, groups):
                 return LoweredCalls(calls, x, dw, dy, window).weights(dy, dw, db)
+            fewer = winograd_pays(x, dw, dy, window, groups)
             found = strips.cut_strips(x, dy, dw, window) if groups == 1 and x.size and dy.size else []
             # oneDNN would add up db in float32 over all places, or once per strip.
-            apart = db is not None and (len(found) > 1 or count_places(dy.shape) > MOST)
-            if len(found) > 1:
+            apart = db is not None and (fewer or len(found) > 1 or count_places(dy.shape) > MOST)
+            if fewer:
+                WinogradCalls(calls, x, dw, dy, window).weights()
+            elif len(found) > 1:
                 _add_strip_gradients(calls, found, dw)
             else:
                 _add_weight_gradient(calls, x, dy, dw, None if apart else db, window, groups)
@@ -87,7 +94,7 @@ def _add_weight_gradient(
     calls: Calls, x: Array, dy: Array, dw: Array, db: Array | None, window: Window, groups: int
 ) -> None:
     """Append dw and, unless it is None, db."""
-    problem = _ConvolutionDescs(x, dw, db, dy, window, groups)
+    problem = ConvolutionDescs(x, dw, db, dy, window, groups)
     desc = problem.gradient()
     args: Args = {
         Arg.SRC: calls.ordered(DnnlMemory.of(x), desc.arg(Arg.SRC)),
@@ -100,7 +107,7 @@ def _add_weight_gradient(
 def _add_strip_gradients(calls: Calls, found: list[strips.Strip], dw: Array) -> None:
     """Append dw, the sum over all strips, added up in the memory order that the first primitive chose."""
     groups = strips.group_strips(found)
-    problems = [_ConvolutionDescs(seen, dw, None, made, window, 1) for (seen, made, window), *_ in groups]
+    problems = [ConvolutionDescs(seen, dw, None, made, window, 1) for (seen, made, window), *_ in groups]
     total = calls.temporary(problems[0].gradient().arg(Arg.DIFF_WEIGHTS))
     calls.then(lambda: total.array.fill(0))
     for problem, group in zip(problems, groups, strict=True):
@@ -109,7 +116,7 @@ def _add_strip_gradients(calls: Calls, found: list[strips.Strip], dw: Array) -> 
     calls.reorder(total, problems[0].weights(dw))
 
 
-def _add_one_strip(calls: Calls, problem: _ConvolutionDescs, x: DnnlMemory, dy: DnnlMemory, total: DnnlMemory) -> None:
+def _add_one_strip(calls: Calls, problem: ConvolutionDescs, x: DnnlMemory, dy: DnnlMemory, total: DnnlMemory) -> None:
     """Append total += the gradient of one strip."""
     desc = problem.gradient()
     part = calls.temporary(desc.arg(Arg.DIFF_WEIGHTS))
@@ -133,43 +140,3 @@ def _copy_into_cache(calls: Calls, memory: DnnlMemory, desc: MemoryDesc) -> Dnnl
     made = calls.temporary(desc)
     add_post_ops(calls, memory, made, Attributes())
     return made
-
-
-class _ConvolutionDescs:
-    """The descriptions of a convolution's three primitives."""
-
-    def __init__(self, x: Array, w: Array, b: Array | None, y: Array, window: Window, groups: int) -> None:
-        self.shape = w.shape if groups == 1 else (groups, len(w) // groups, *w.shape[1:])
-        self.x = MemoryDesc.last(x.shape, x.dtype.name)
-        self.y = MemoryDesc.last(y.shape, y.dtype.name)
-        self.w = MemoryDesc.any(self.shape, x.dtype.name)
-        self.dw = MemoryDesc.any(self.shape)
-        self.b = None if b is None else MemoryDesc.of(b)
-        dilation = window.dilation or tuple(1 for _ in window.kernel)
-        low, high = zip(*window.pads, strict=True)
-        self.window = (
-            dims_array(window.stride),
-            dims_array([d - 1 for d in dilation]),  # oneDNN counts the elements between, 0 for a dense kernel
-            dims_array(low),
-            dims_array(high),
-        )
-
-    def weights(self, w: Array) -> DnnlMemory:
-        """The memory of the weights (F, C / groups, ...), with an axis for the groups if there are several."""
-        strides = [s // w.itemsize for s in w.strides]
-        if len(self.shape) > w.ndim:
-            strides = [self.shape[1] * strides[0], *strides]
-        return DnnlMemory(MemoryDesc.strided(self.shape, strides, w.dtype.name), w)
-
-    def forward(self, attributes: Attributes | None = None) -> PrimitiveDesc:
-        args = PropKind.FORWARD_TRAINING, DIRECT, self.x, self.w, self.b, self.y, *self.window
-        return PrimitiveDesc("convolution_forward", *args, attributes=attributes)
-
-    def data(self) -> PrimitiveDesc:
-        # A backward description takes the forward one as a hint.
-        args = DIRECT, self.x, self.w, self.y, *self.window, self.forward()
-        return PrimitiveDesc("convolution_backward_data", *args)
-
-    def gradient(self) -> PrimitiveDesc:
-        args = DIRECT, self.x, self.dw, self.b, self.y, *self.window, self.forward()
-        return PrimitiveDesc("convolution_backward_weights", *args)

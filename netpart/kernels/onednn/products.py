@@ -10,7 +10,7 @@ from netpart.kernels.activation import Kind
 from netpart.kernels.bfloat16 import is_bfloat16
 from netpart.kernels.onednn.activation import append_activation
 from netpart.kernels.onednn.calls import Calls, OneDnnVerbs
-from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc
+from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc, dense_strides
 from netpart.kernels.onednn.names import Algorithm, Arg
 from netpart.kernels.onednn.portions import add_channel_sums
 from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
@@ -57,7 +57,8 @@ class InnerProduct(inner_product.InnerProduct, OneDnnVerbs):
             left, right, target = (x_bf.T, dy, dw_fo) if transpose else (dy.T, x_bf, dw_fo.T)
             add_matmul(calls, matmul_memory(left), matmul_memory(right), matmul_memory(target))
             if db is not None and is_bfloat16(dy):
-                add_channel_sums(calls, matmul_memory(dy), dy.shape, db, dy.dtype.name)
+                dense = MemoryDesc.strided(dy.shape, dense_strides(dy.shape), dy.dtype.name)
+                add_channel_sums(calls, calls.ordered(matmul_memory(dy), dense), dy.shape, db, dy.dtype.name)
             elif db is not None:
                 calls.then(lambda: self.xp.sum(dy, axis=0, out=db))
 

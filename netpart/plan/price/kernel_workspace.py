@@ -65,7 +65,10 @@ def _call_bytes(phase: Program, call: Forward | Backward, order: Order, kernels:
     trains = back is not None and any(view is not None for view in back.dw)
     wanted += (False,) * (len(layer.inputs) - len(wanted))
     narrow = graph.net.element(part.node) == BFLOAT16
-    question = PartQuestion(layer, part.region, part.term, order, wanted, trains, narrow)
+    region = part.region
+    if back is not None and back.rows is not None:
+        region = (*region[:-1], (region[-1][0] + back.rows[0], region[-1][0] + back.rows[1]))
+    question = PartQuestion(layer, region, part.term, order, wanted, trains, narrow)
     return _part_bytes(question, back is not None, kernels) if question.can_be_called else 0
 
 
@@ -88,7 +91,7 @@ def _update_bytes(program: WorkerProgram, phase: Program, kernels: Kernels, upda
     for each in phase.in_turn:
         if isinstance(each, Update):
             holding = program.holdings[each.holding]
-            shape = tuple(hi - lo for lo, hi in holding.home)
+            shape = tuple(hi - lo for lo, hi in holding.home) if each.rows is None else each.value.shape
             if holding.parameter.spec.running is None:
                 found = max(found, _updater_bytes(shape, each.norm is not None, kernels, updater))
             else:

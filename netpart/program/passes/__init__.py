@@ -7,5 +7,6 @@ __all__ = [
     "overlap_updates",
     "postpone_weight_gradients",
     "recompute",
+    "strip_gradients",
     "update_early",
 ]

@@ -1,0 +1,72 @@
+"""The weights of a convolution at the points of Winograd's filtering, and their gradients.
+
+w (F, C, 3, ...)  ⇄  taps (3, F, C, ...)  ⇄  points (6, F, C, ...)  ⇄  blocked: each in the order of a primitive
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from netpart.kernels.onednn.calls import Calls, Piece
+from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc, dense_strides
+from netpart.kernels.onednn.names import Arg
+from netpart.kernels.onednn.primitive import PrimitiveDesc
+from netpart.kernels.onednn.winograd_tiles import POINTS, TAPS
+from netpart.kernels.op import Array
+
+ROOMS = 5
+"""The temporaries of PointWeights, in sizes of the weights."""
+
+
+class PointWeights:
+    """The weights ``w``, or their gradient, and ``blocked``: them at the points, each in the memory order ``order``.
+
+    ``spare`` is as large; ``spread`` and ``gather`` overwrite it.
+    """
+
+    def __init__(self, calls: Calls, w: Array, order: MemoryDesc) -> None:
+        filters, channels, _, *rest = w.shape
+        self.calls = calls
+        self.order = order
+        self.dense = dense_strides((filters, channels, 1, *rest))
+        self.plain = MemoryDesc.strided((filters, channels, 1, *rest), self.dense)
+        self.size = w.size // TAPS
+        self.w = DnnlMemory(MemoryDesc.strided(w.shape, [s // w.itemsize for s in w.strides]), w)
+        turned = [*self.dense[:2], self.size, *self.dense[3:]]
+        self.taps = calls.temporary(MemoryDesc.strided(w.shape, turned))
+        # Blocked orders may be padded: they take at least as much as plain ones.
+        size = POINTS * order.nbytes // w.itemsize
+        self.blocked, self.spare = (calls.temporary(MemoryDesc.strided((size,), (1,))) for _ in range(2))
+
+    def piece(self, blocked: DnnlMemory) -> Piece:
+        """The points in ``blocked``, one after another."""
+        return Piece(blocked, 0, self.order.nbytes)
+
+    def spread(self, matrix: Array) -> None:
+        """Append ``blocked`` = matrix (points, taps) · w."""
+        self.calls.reorder(self.w, self.taps)
+        self._product(matrix, (self.taps, TAPS), (self.spare, POINTS))
+        self._reorder((Arg.SRC, self._plain_piece(), self.plain), (Arg.DST, self.piece(self.blocked), self.order))
+
+    def gather(self, matrix: Array) -> None:
+        """Append w = matrix (taps, points) · ``blocked``."""
+        self._reorder((Arg.SRC, self.piece(self.blocked), self.order), (Arg.DST, self._plain_piece(), self.plain))
+        self._product(matrix, (self.spare, POINTS), (self.taps, TAPS))
+        self.calls.reorder(self.taps, self.w)
+
+    def _rows(self, rows: int) -> MemoryDesc:
+        return MemoryDesc.strided((rows, self.size), (self.size, 1))
+
+    def _plain_piece(self) -> Piece:
+        return Piece(self.spare, 0, self.size * self.w.array.itemsize)
+
+    def _product(self, matrix: Array, source: tuple[DnnlMemory, int], target: tuple[DnnlMemory, int]) -> None:
+        factor = DnnlMemory.of(np.ascontiguousarray(matrix))
+        desc = PrimitiveDesc("matmul", factor.desc, self._rows(source[1]), None, self._rows(target[1]))
+        self.calls.repeat(
+            desc, {Arg.SRC: Piece(factor), Arg.WEIGHTS: Piece(source[0]), Arg.DST: Piece(target[0])}
+        )  # fmt: skip
+
+    def _reorder(self, *ends: tuple[Arg, Piece, MemoryDesc]) -> None:
+        desc = PrimitiveDesc("reorder", *(order for *_, order in ends))
+        self.calls.repeat(desc, {arg: piece for arg, piece, _ in ends}, POINTS)

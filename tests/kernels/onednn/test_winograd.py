@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+from typing import NamedTuple
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from netpart.kernels import reference
+from netpart.kernels.activation import Kind
+from netpart.kernels.onednn import winograd
+from netpart.kernels.onednn.winograd import winograd_pays
+from netpart.kernels.onednn.winograd_tiles import A, B, G, LineTiles, equal_strip
+from netpart.kernels.op import Array, Window
+from netpart.kernels.reference import Kernels
+from tests.kernels.harness import normal, play, rubbish
+from tests.kernels.onednn_kernels import ORDERS, REFERENCE, fast, lying, near, needed
+from tests.thorough import example_count
+
+pytestmark = needed
+
+THREE = Window((3, 3), (1, 1), ((1, 1), (1, 1)))
+
+
+class Case(NamedTuple):
+    """Extents of x, y and w, whether there is a bias, and the window."""
+
+    x: tuple[int, ...]
+    w: tuple[int, ...]
+    y: tuple[int, ...]
+    biased: bool
+    window: Window
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """Convolutions that slide a filter of three lines; any windows on the other axes."""
+    sizes: list[int] = []
+    kernel: list[int] = []
+    stride: list[int] = []
+    pads: list[tuple[int, int]] = []
+    dilation: list[int] = []
+    outs: list[int] = []
+    for axis in range(draw(st.integers(2, 3))):
+        kernel.append(draw(st.integers(1, 3)) if axis else 3)
+        stride.append(draw(st.integers(1, 2)) if axis else 1)
+        dilation.append(draw(st.integers(1, 2)) if axis else 1)
+        pads.append((draw(st.integers(0, 2)), draw(st.integers(0, 2))))
+        reach = (kernel[-1] - 1) * dilation[-1] + 1
+        sizes.append(draw(st.integers(max(1, reach - sum(pads[-1])), 11)))
+        outs.append((sizes[-1] + sum(pads[-1]) - reach) // stride[-1] + 1)
+    batch, channels, filters = (draw(st.integers(1, most)) for most in (4, 20, 20))
+    window = Window(tuple(kernel), tuple(stride), tuple(pads), tuple(dilation))
+    biased = draw(st.booleans())
+    return Case((batch, channels, *sizes), (filters, channels, *kernel), (batch, filters, *outs), biased, window)
+
+
+def results(
+    kernels: Kernels, case: Case, orders: tuple[str, str] = ("plain", "plain"), activation: Kind | None = None
+) -> list[Array]:
+    """y, dx, dw and, if there is a bias, db."""
+    dtype = kernels.dtype
+    lies = lying if dtype == np.float32 else lambda _, array: array.copy()
+    below, above = orders
+    x, dy = lies(below, normal(1, *case.x)), lies(above, normal(4, *case.y))
+    y, dx = lies(above, rubbish(*case.y)), lies(below, rubbish(*case.x))
+    w, dw = normal(2, *case.w).astype(dtype), rubbish(*case.w, dtype=dtype)
+    b, db = (normal(3, case.w[0]).astype(dtype), rubbish(case.w[0], dtype=dtype)) if case.biased else (None, None)
+    play(kernels.convolution(x, w, b, y, case.window, 1, activation))
+    play(kernels.convolution_data(dy, w, dx, case.window))
+    play(kernels.convolution_weights(x, dy, dw, db, case.window))
+    return [y, dx, dw] if db is None else [y, dx, dw, db]
+
+
+@settings(max_examples=example_count(100), deadline=None)
+@given(cases(), ORDERS, ORDERS, st.sampled_from([None, "relu"]), st.sampled_from([1, 1 << 14, 1 << 23]))
+def test_agrees_with_the_reference(case: Case, below: str, above: str, activation: Kind | None, size: int) -> None:
+    wanted = results(REFERENCE, case, activation=activation)
+    with patch.multiple(winograd, RATE=0, BYTES=size):
+        kernels = fast()
+        found = results(kernels, case, (below, above), activation)
+    assert not kernels.refusals
+    for got, expected in zip(found, wanted, strict=True):
+        near(got, expected)
+
+
+def test_the_tiles_compute_a_convolution() -> None:
+    x, w = normal(1, 6), normal(2, 3)
+    np.testing.assert_allclose(A @ ((G @ w) * (B @ x)), np.correlate(x, w), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("channels", [16, 256])
+def test_loses_at_most_a_digit_compared_with_sums(channels: int) -> None:
+    """Errors relative to float64, of the root mean square, with and without tiles."""
+    case = Case((2, channels, 12, 12), (16, channels, 3, 3), (2, 16, 12, 12), False, THREE)
+    exact = results(reference.Kernels(np, "float64"), case)
+    errors = []
+    for rate in (0, 1e9):
+        with patch.object(winograd, "RATE", rate):
+            found = results(fast(), case, ("last", "last"))
+        errors.append([_error(got, wanted) for got, wanted in zip(found, exact, strict=True)])
+    assert max(errors[0]) < 2e-6
+    assert all(tiled < 8 * plain for tiled, plain in zip(*errors, strict=True))
+
+
+def _error(got: Array, wanted: Array) -> float:
+    return float(np.sqrt(np.mean((got - wanted) ** 2) / np.mean(wanted**2)))
+
+
+@pytest.mark.parametrize(
+    ("channels", "filters", "lines", "window", "groups", "pays"),
+    [
+        (64, 64, 32, THREE, 1, True),
+        (64, 64, 32, THREE, 2, False),  # groups
+        (3, 16, 32, THREE, 1, False),  # too few channels to save much
+        (64, 64, 1, THREE, 1, False),  # a tile has one output
+        (512, 512, 4, THREE, 1, False),  # more weights than places
+        (64, 64, 32, Window((3, 3), (2, 1), ((1, 1), (1, 1))), 1, False),  # in steps of two
+        (64, 64, 32, Window((3, 3), (1, 1), ((1, 1), (1, 1)), (2, 1)), 1, False),  # dilated; read one line more
+    ],
+)
+def test_pays_where_it_saves_more_than_it_moves(
+    channels: int, filters: int, lines: int, window: Window, groups: int, pays: bool
+) -> None:
+    x, y = (np.empty((2, n, lines, 32), np.float32) for n in (channels, filters))
+    w: Array = np.empty((filters, channels // groups, 3, 3), np.float32)
+    assert winograd_pays(x, w, y, window, groups) is pays
+
+
+def test_small_tensors_with_large_weights_do_not_get_much_room() -> None:
+    x, y = np.empty((2, 768, 8, 8, 8), np.float32), np.empty((2, 256, 8, 8, 8), np.float32)
+    w: Array = np.empty((256, 768, 3, 3, 3), np.float32)
+    window = Window((3, 3, 3), (1, 1, 1), ((1, 1),) * 3)
+    assert not winograd_pays(x, w, y, window, 1)
+    with patch.object(winograd, "ROOM", 1 << 30):
+        assert winograd_pays(x, w, y, window, 1)
+
+
+def test_tiles_at_the_ends_read_fewer_lines() -> None:
+    tiles = LineTiles(inputs=9, outputs=9, low=1)
+    found = [tiles.tile(i) for i in range(tiles.count)]
+    assert [tile.inputs for tile in found] == [(0, 5), (3, 9), (7, 9)]
+    assert [tile.outputs for tile in found] == [(0, 4), (4, 8), (8, 9)]
+    assert [tile.before for tile in found] == [1, 0, 0]
+
+
+def test_strips_are_equal_and_fit() -> None:
+    assert equal_strip(6, 8, 100, 1200) == (3, 4)
+    assert equal_strip(6, 8, 100, 99) == (1, 1)
+    assert equal_strip(1, 7, 100, 600) == (1, 1)
