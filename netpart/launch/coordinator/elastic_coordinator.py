@@ -33,7 +33,8 @@ from netpart.launch.coordinator.kept_snapshot import KeptSnapshot
 from netpart.launch.coordinator.restart_point import RestartPoint, find_restart_point
 from netpart.launch.coordinator.seat_view import SeatView
 from netpart.launch.coordinator.watchdog import MemberRecord
-from netpart.launch.report.events import Event, Hearer, Lost, Measured, Noticed, Recut, Updated, WentOn
+from netpart.launch.report.events import Hearer, Lost, Measured, Noticed, Recut, Updated, WentOn
+from netpart.launch.report.watch_events import WatchEvent
 from netpart.launch.teams.team import Team
 from netpart.proto.control_pb2 import ControlProto, RegroupProto
 from netpart.units import plural_text
