@@ -11,6 +11,7 @@ __all__ = [
     "named_devices",
     "net_profile",
     "part_prices",
+    "pass_play",
     "predict",
     "recompute_choice",
     "step_floor",
