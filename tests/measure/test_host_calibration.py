@@ -16,6 +16,7 @@ from netpart.plan.timings.host_figures import HostFigures, read_host_figures
 
 FIGURES = HostFigures(5e10, 1e10, 1.1, 1.8)
 LINK = LinkCost(1e-5, 2e-6, 5e9)
+SUMS = LinkCost(1e-5, 1e-6, 9e9)
 
 
 @pytest.fixture
@@ -26,6 +27,7 @@ def loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[float]:
     monkeypatch.setattr(OtherLoad, "cores", lambda self: found[0] if found else 0.0)
     monkeypatch.setattr(host_calibration, "_measure_cores", lambda: FIGURES)
     monkeypatch.setattr(host_calibration, "measure_link", lambda transport: LINK)
+    monkeypatch.setattr(host_calibration, "measure_sums", lambda transport, latency: SUMS)
     return found
 
 
@@ -51,6 +53,7 @@ def test_a_link_is_kept_by_its_transport(loads: list[float]) -> None:
     found = read_host_figures()
     assert found is not None
     assert found.links == {"zeromq": LINK}
+    assert found.sums == {"zeromq": SUMS}
     count = len(notes)
     assert kept_link(notes.append, "zeromq") == LINK
     assert len(notes) == count

@@ -67,7 +67,7 @@ def predict_step(
     prices = model.overlapping_prices(prices or CountedPrices(rates))
     played = model.play(prices)
     sums = [e for e in flows if e.channel.way in SUM_WAYS]
-    summed = unhidden_seconds(partition, sums, played.ends, devices)
+    summed = unhidden_seconds(partition, sums, played.ends, devices.summing)
     left = _ending_seconds(partition, sums, devices, prices)
     # A worker that sums no gradients is done with its updates while others go on.
     late = played.free if not sums else [played.backward] * len(devices)
@@ -177,10 +177,10 @@ def _ending_seconds(
     """Seconds in which each worker updates parameters, and copies and adds the gradients of others."""
     width = float_size(partition.job)
     moved = [0] * len(devices)
-    for flow in sums:
+    for flow in sums if devices.sums is None else ():
         for bytes_of in (flow.sent, flow.received):
             for worker, nbytes in bytes_of.items():
-                # Adding a block reads two arrays and writes one.
+                # Adding a block reads two arrays and writes one. A measured link of sums has that in its bandwidth.
                 moved[worker] += 3 * nbytes
     found = [nbytes / device.streaming for nbytes, device in zip(moved, devices.devices, strict=True)]
     for worker, device in enumerate(devices.devices[: partition.workers]):
