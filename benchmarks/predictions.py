@@ -17,21 +17,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from math import ceil
 from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 
 from benchmarks.load import LoadedMachineError, Watch, expect_quiet, look
 from benchmarks.machine import again_on_one_thread
 from benchmarks.nets import NETS, job, smaller
 from benchmarks.rows import RESULTS, Row, finish, write
-from benchmarks.step_times import step_seconds, undisturbed
+from benchmarks.step_times import new_cache, step_seconds, undisturbed
 from netpart.cli.print_note import print_note
 from netpart.errors import ConfigError
 from netpart.graph.partition import Partition
@@ -134,13 +132,16 @@ def _compare_all(args: argparse.Namespace) -> int:
 
 
 def _play_round(steps: Sequence[PlannedStep], count: int) -> None:
-    """Measure the figures and the kernels, predict all plans, and run them."""
-    with _new_cache():
-        told = _predict_all(steps)
-    for step, seconds in zip(steps, told, strict=True):
-        step.measured.append(step_seconds(step.job, WORKERS, count))
-        step.predicted.append(seconds)
-        print(step, file=sys.stderr, flush=True)
+    """Measure the figures; then, net by net, time the kernels, predict all plans and run them."""
+    with new_cache():
+        figures = host_figures(print_note, "auto")
+        for _, of_net in groupby(steps, key=lambda step: step.name.rpartition(", ")[0]):
+            plans = list(of_net)
+            told = [_predicted_seconds(step.job, step.cut, figures) for step in plans]
+            for step, seconds in zip(plans, told, strict=True):
+                step.measured.append(step_seconds(step.job, WORKERS, count))
+                step.predicted.append(seconds)
+                print(step, file=sys.stderr, flush=True)
 
 
 def _restore_rounds(steps: Sequence[PlannedStep], path: Path) -> list[float | None]:
@@ -177,25 +178,6 @@ def _plan_step(net: str, scheme: str, quick: bool) -> PlannedStep | None:
         print(f"{name}: {error}", file=sys.stderr)
         return None
     return PlannedStep(name, found, cut)
-
-
-@contextmanager
-def _new_cache() -> Iterator[None]:
-    """Within this, no figures and timings are kept yet."""
-    before = os.environ.get("XDG_CACHE_HOME")
-    with TemporaryDirectory() as folder:
-        os.environ["XDG_CACHE_HOME"] = folder
-        try:
-            yield
-        finally:
-            os.environ.pop("XDG_CACHE_HOME")
-            os.environ.update({} if before is None else {"XDG_CACHE_HOME": before})
-
-
-def _predict_all(steps: Sequence[PlannedStep]) -> list[float]:
-    """What the planner predicts by default for each step, without a limit of the time for timing kernels."""
-    figures = host_figures(lambda line: print(line, file=sys.stderr, flush=True), "auto")
-    return [_predicted_seconds(step.job, step.cut, figures) for step in steps]
 
 
 def _predicted_seconds(found: Job, cut: Partition, figures: HostFigures) -> float:

@@ -6,7 +6,10 @@ shows. Steps only become longer by that. So what counts is the step that a quart
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 
 from netpart.measure.profile import profile_job
 from netpart.proto.reader import Job
@@ -22,3 +25,16 @@ def undisturbed(seconds: Iterable[float]) -> float:
     """The seconds that a quarter of ``seconds`` are below."""
     found = sorted(seconds)
     return found[len(found) // 4]
+
+
+@contextmanager
+def new_cache() -> Iterator[None]:
+    """Within this, no figures and timings are kept yet."""
+    before = os.environ.get("XDG_CACHE_HOME")
+    with TemporaryDirectory() as folder:
+        os.environ["XDG_CACHE_HOME"] = folder
+        try:
+            yield
+        finally:
+            os.environ.pop("XDG_CACHE_HOME")
+            os.environ.update({} if before is None else {"XDG_CACHE_HOME": before})

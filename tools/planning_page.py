@@ -1,7 +1,7 @@
-"""Fills the table of docs/planning.md with the results of benchmarks.optimal: run it after that.
+"""Fills the tables of docs/planning.md with the results of benchmarks optimal, choices and predictions: run it last.
 
-python -m tools.planning_page            write the table anew from benchmarks/results/optimal.json
-python -m tools.planning_page --check    write nothing; exit 1 if the page differs from the file
+python -m tools.planning_page            write the tables anew from benchmarks/results
+python -m tools.planning_page --check    write nothing; exit 1 if the page differs from the files
 """
 
 from __future__ import annotations
@@ -16,21 +16,25 @@ from benchmarks.optimal import DEVICES
 from netpart.plan.search.planners import OPTIMAL
 from netpart.units import seconds_text
 from tools import results_page
+from tools.planning_measured import chosen_table, predicted_table
 from tools.results_page import Json, about, keep, results
 
 PAGE = "docs/planning.md"
+MEASURED = {"choices": chosen_table, "predictions": predicted_table}
 COUNTS = 2, 8
 HEAD = ["net", "layers", *(f"{kind}, {workers}" for workers in COUNTS for kind in DEVICES), "largest gap", "search"]
 
 
 def filled(root: Path) -> str:
-    """The page with its table as the results of ``root`` have it."""
+    """The page with its tables as the results of ``root`` have it."""
     return results_page.filled((root / PAGE).read_text(encoding="utf-8"), partial(table, root))
 
 
 def table(root: Path, name: str) -> str:
     """The table of all nets and the sentences below it."""
     found = results(root, name)
+    if name in MEASURED:
+        return MEASURED[name](found)
     if found is None:
         return "Not compared yet: `python -m benchmarks.optimal`.\n"
     rows = found["rows"]

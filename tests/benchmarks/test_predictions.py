@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks import predictions
 from benchmarks.predictions import PlannedStep
+from benchmarks.step_times import new_cache
 from netpart.graph.uncut import partition_uncut
 from netpart.proto.reader import read_job_text
 from tests.graph.jobs import HEAD, data, layer
@@ -38,7 +39,7 @@ def test_a_new_cache_ends_with_its_block(monkeypatch: pytest.MonkeyPatch) -> Non
         monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
         if before is not None:
             monkeypatch.setenv("XDG_CACHE_HOME", before)
-        with predictions._new_cache():
+        with new_cache():
             inside = os.environ["XDG_CACHE_HOME"]
             assert inside != before
         assert os.environ.get("XDG_CACHE_HOME") == before
