@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -72,6 +75,24 @@ def test_it_ends_when_the_host_is_quiet(loads: list[float], monkeypatch: pytest.
     monkeypatch.setattr(OtherLoad, "cores", lambda self: next(used))
     assert measure_undisturbed(lambda: "it", lambda line: None, "it") == ("it", True)
     assert next(used) == 0.7
+
+
+def test_a_busy_process_is_noticed() -> None:
+    notes = list[str]()
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
+        try:
+            _, quiet = measure_undisturbed(lambda: _wait_for_ticks(0.3), notes.append, "a trial")
+        finally:
+            busy.kill()
+    assert not quiet
+    assert len(notes) == TRIES
+    assert "other processes used" in notes[0]
+    assert "expected a quiet host for a trial" in notes[-1]
+
+
+def _wait_for_ticks(seconds: float) -> None:
+    """Compute nothing for a while, so that the system counts the time of others."""
+    threading.Event().wait(seconds)
 
 
 def test_this_process_is_no_other_load() -> None:
