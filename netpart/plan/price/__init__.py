@@ -3,6 +3,7 @@
 __all__ = [
     "cost",
     "devices",
+    "gradient_sums",
     "group_traffic",
     "host_devices",
     "kernel_workspace",
@@ -11,7 +12,6 @@ __all__ = [
     "named_devices",
     "net_profile",
     "part_prices",
-    "pass_play",
     "predict",
     "recompute_choice",
     "step_floor",
