@@ -50,10 +50,10 @@ def _error_text(found: Json, middle: Json, tail: Json) -> Iterator[str]:
     yield about(found)
 
 
-def _load_text(loads: Sequence[float | None]) -> str:
+def _load_text(loads: Sequence[float | None], what: str = "rounds") -> str:
     """What other processes used meanwhile."""
     most = max((load for load in loads if load is not None), default=0.0)
-    return f"Other processes used at most {most:.2f} cores in each of {len(loads)} rounds."
+    return f"Other processes used at most {most:.2f} cores in each of {len(loads)} {what}."
 
 
 def chosen_table(found: Json | None) -> str:
@@ -81,5 +81,8 @@ def _choice_text(rows: Sequence[Json]) -> Iterator[str]:
     best = sum(map(is_best, rows))
     yield f"In {best} of {len(rows)} nets no plan is faster by more than {EQUAL:.0%} (goal: {BEST_GOAL:.0%} of nets)."
     worst = max(rows, key=behind)
-    more = f"with {behind(worst):.1%} more than *{best_plan(worst)}*" if behind(worst) > 0 else "none is behind"
-    yield f"The plan farthest behind is that of {CHOSEN[worst['net']].title}, {more} (goal {WORST_GOAL:.0%})."
+    if behind(worst) > 0:
+        title = CHOSEN[worst["net"]].title
+        yield f"The plan farthest behind is that of {title}: {behind(worst):.1%} behind *{best_plan(worst)}*"
+        yield f"(goal: {WORST_GOAL:.0%})."
+    yield _load_text([row["load"] for row in rows], "nets")
