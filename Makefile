@@ -206,6 +206,9 @@ bench-simulator: env ## compare simulated steps of two workers with real ones
 bench-predictions: env ## compare predicted steps of two workers with measured ones, on a quiet machine
 	$(BIN)/python -m benchmarks.predictions $(ARGS)
 
+bench-choices: env ## compare the plans that `netpart plan` takes with all others, measured with two workers
+	$(BIN)/python -m benchmarks.choices $(ARGS)
+
 bench-resident-memory: env ## compare the forecast of memory with what two workers take
 	$(BIN)/python -m benchmarks.resident_memory $(ARGS)
 

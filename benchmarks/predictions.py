@@ -1,40 +1,40 @@
 """Error of the planner's prediction: predicted and measured steps of two workers, for several plans of small nets.
 
-    python -m benchmarks.predictions              a quarter of an hour; benchmarks/results/predictions.json
+    python -m benchmarks.predictions              ten minutes; benchmarks/results/predictions.json
+    python -m benchmarks.predictions --add --rounds 1    one more round, beside those of the file
     python -m benchmarks.predictions --quick      a short trial of everything; writes nothing
     python -m benchmarks.predictions --loaded     measure although other processes use the machine
     python -m benchmarks.predictions --nets lenet gpt
 
 Predictions are those that `netpart plan` makes by default: kernels timed by shape, alone, and figures of this host.
-A host whose cores others share is faster in one minute than in the next. So each net has rounds, in each of which the
-figures and the kernels are timed anew, into a cache of its own, and then the plans are run. Medians over the rounds are
-compared. The drift of a plan is how far the longest of its measured steps is above the shortest: no prediction can be
-expected to be nearer than that. What kept timings predict is reported, too.
+A host whose cores others share is faster in one minute than in the next. So there are rounds: in each, the figures and
+the kernels are timed anew, into a cache of its own, and then the plans are run. The median prediction is compared with
+the step that a quarter of all measured steps are below (benchmarks/step_times.py). The drift of a plan is how far the
+longest median of a round is above the shortest: no prediction can be expected to be nearer than that.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
+import json
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from math import ceil
 from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 
 from benchmarks.load import LoadedMachineError, Watch, expect_quiet, look
 from benchmarks.machine import again_on_one_thread
 from benchmarks.nets import NETS, job, smaller
 from benchmarks.rows import RESULTS, Row, finish, write
+from benchmarks.step_times import new_cache, step_seconds, undisturbed
 from netpart.cli.print_note import print_note
 from netpart.errors import ConfigError
 from netpart.graph.partition import Partition
 from netpart.measure.host_calibration import host_figures
 from netpart.measure.planning_prices import make_kernel_times
-from netpart.measure.profile import profile_job
 from netpart.plan.partition import partition_by_scheme
 from netpart.plan.price.devices import Devices
 from netpart.plan.price.host_devices import figured_devices
@@ -55,40 +55,40 @@ TAIL = 0.95
 
 @dataclass
 class PlannedStep:
-    """A net under a scheme. Seconds of its step: ``kept`` by the kept timings, and of each round by new ones
-    (``predicted``) and ``measured``."""
+    """A net under a scheme: of each round the ``predicted`` seconds of a step, and those of all ``measured`` steps."""
 
     name: str
     job: Job
     cut: Partition
-    kept: float = 0.0
     predicted: list[float] = field(default_factory=list)
-    measured: list[float] = field(default_factory=list)
+    measured: list[list[float]] = field(default_factory=list)
+
+    @property
+    def seconds(self) -> float:
+        """The measured seconds of a step."""
+        return undisturbed(second for steps in self.measured for second in steps)
 
     @property
     def row(self) -> Row:
         """The row of the results."""
-        return Row(self.name, "measured", median(self.predicted), median(self.measured))
+        return Row(self.name, "measured", median(self.predicted), self.seconds)
 
     @property
     def error(self) -> float:
         """The relative error of the prediction."""
-        return median(self.predicted) / median(self.measured) - 1
-
-    @property
-    def kept_error(self) -> float:
-        """That of the kept timings."""
-        return self.kept / median(self.measured) - 1
+        return median(self.predicted) / self.seconds - 1
 
     @property
     def drift(self) -> float:
-        """How far the longest of the measured steps is above the shortest."""
-        return max(self.measured) / min(self.measured) - 1
+        """How far the longest of the rounds is above the shortest."""
+        rounds = [median(steps) for steps in self.measured]
+        return max(rounds) / min(rounds) - 1
 
     def __str__(self) -> str:
-        ours, theirs = median(self.predicted) * 1e3, median(self.measured) * 1e3
-        found = f"{self.name}: {ours:.2f} ms predicted, {theirs:.2f} measured, {self.error:+.1%}"
-        return f"{found} (kept timings {self.kept_error:+.1%}, drift {self.drift:.1%})"
+        ours, theirs = median(self.predicted) * 1e3, self.seconds * 1e3
+        return (
+            f"{self.name}: {ours:.2f} ms predicted, {theirs:.2f} measured, {self.error:+.1%} (drift {self.drift:.1%})"
+        )
 
 
 def main() -> int:
@@ -97,7 +97,8 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="small nets, few steps; writes nothing")
     parser.add_argument("--loaded", action="store_true", help="measure on a busy machine, too, and mark the figures")
     parser.add_argument("--nets", nargs="+", default=SMALL, choices=NETS, metavar="NET", help=", ".join(NETS))
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"rounds of each net (default {ROUNDS})")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"how many (default {ROUNDS})")
+    parser.add_argument("--add", action="store_true", help="keep the rounds of the file, too")
     parser.add_argument("-o", "--output", type=Path, default=RESULTS / "predictions.json")
     args = parser.parse_args()
     if (code := again_on_one_thread("benchmarks.predictions")) is not None:
@@ -114,44 +115,53 @@ def _compare_all(args: argparse.Namespace) -> int:
     refuse = not args.loaded
     if refuse:
         expect_quiet([look()], "benchmarks.predictions")
-    found, loads = list[PlannedStep](), list[float | None]()
-    for net in args.nets:
+    steps = [step for net in args.nets for scheme in SCHEMES if (step := _plan_step(net, scheme, args.quick))]
+    loads = _restore_rounds(steps, args.output) if args.add else list[float | None]()
+    for _ in range(1 if args.quick else args.rounds):
         watch = Watch()
-        found += _compare_net(net, args)
+        _play_round(steps, 3 if args.quick else STEPS)
         loads.append(watch.others())
-        if not args.quick:
-            _write_results(found, args, loads)
         if refuse:
-            expect_quiet(loads[-1:], f"the steps of {net}")
-    _print_errors(found)
-    return finish(_error_rows([abs(step.error) for step in found])) if not args.quick else 0
+            expect_quiet(loads[-1:], "a round of predictions")
+        if not args.quick:
+            _write_results(steps, args, loads)
+    for step in steps:
+        print(step)
+    _print_errors(steps)
+    return finish(_error_rows([abs(step.error) for step in steps])) if not args.quick else 0
+
+
+def _play_round(steps: Sequence[PlannedStep], count: int) -> None:
+    """Measure the figures; then, net by net, time the kernels, predict all plans and run them."""
+    with new_cache():
+        figures = host_figures(print_note, "auto")
+        for _, of_net in groupby(steps, key=lambda step: step.name.rpartition(", ")[0]):
+            plans = list(of_net)
+            told = [_predicted_seconds(step.job, step.cut, figures) for step in plans]
+            for step, seconds in zip(plans, told, strict=True):
+                step.measured.append(step_seconds(step.job, WORKERS, count))
+                step.predicted.append(seconds)
+                print(step, file=sys.stderr, flush=True)
+
+
+def _restore_rounds(steps: Sequence[PlannedStep], path: Path) -> list[float | None]:
+    """Give ``steps`` the rounds of a file of results, and return its loads."""
+    found = json.loads(path.read_text(encoding="utf-8"))
+    for step in steps:
+        kept = found["plans"].get(step.name, {"predicted": [], "measured": []})
+        step.predicted, step.measured = list(kept["predicted"]), list(kept["measured"])
+    return list(found["load_of_others"])
 
 
 def _write_results(found: Sequence[PlannedStep], args: argparse.Namespace, loads: Sequence[float | None]) -> None:
     """Write what was compared so far."""
     plans = {
-        step.name: {"kept": step.kept, "predicted": step.predicted, "measured": step.measured, "drift": step.drift}
+        step.name: {"predicted": step.predicted, "measured": [[round(s, 6) for s in each] for each in step.measured]}
         for step in found
     }
-    settings = {"plans": plans, "loaded": args.loaded, "load_of_others": loads, "load": os.getloadavg()[0]}
+    settings = {"plans": plans, "loaded": args.loaded, "load_of_others": loads}
     rows = [step.row for step in found] + _error_rows([abs(step.error) for step in found])
     write(args.output, rows, PACKAGES, settings)
-
-
-def _compare_net(net: str, args: argparse.Namespace) -> list[PlannedStep]:
-    """All plans of a net, predicted and measured in turns."""
-    steps = [step for scheme in SCHEMES if (step := _plan_step(net, scheme, args.quick)) is not None]
-    for step, seconds in zip(steps, _predict_all(steps), strict=True):
-        step.kept = seconds
-    for _ in range(1 if args.quick else args.rounds):
-        with _new_cache():
-            for step, seconds in zip(steps, _predict_all(steps), strict=True):
-                step.predicted.append(seconds)
-        for step in steps:
-            step.measured.append(profile_job(step.job, WORKERS, 3 if args.quick else STEPS).profile.step_seconds)
-    for step in steps:
-        print(step, flush=True)
-    return steps
 
 
 def _plan_step(net: str, scheme: str, quick: bool) -> PlannedStep | None:
@@ -168,25 +178,6 @@ def _plan_step(net: str, scheme: str, quick: bool) -> PlannedStep | None:
         print(f"{name}: {error}", file=sys.stderr)
         return None
     return PlannedStep(name, found, cut)
-
-
-@contextmanager
-def _new_cache() -> Iterator[None]:
-    """Within this, no figures and timings are kept yet."""
-    before = os.environ.get("XDG_CACHE_HOME")
-    with TemporaryDirectory() as folder:
-        os.environ["XDG_CACHE_HOME"] = folder
-        try:
-            yield
-        finally:
-            os.environ.pop("XDG_CACHE_HOME")
-            os.environ.update({} if before is None else {"XDG_CACHE_HOME": before})
-
-
-def _predict_all(steps: Sequence[PlannedStep]) -> list[float]:
-    """What the planner predicts by default for each step, without a limit of the time for timing kernels."""
-    figures = host_figures(lambda line: print(line, file=sys.stderr, flush=True), "auto")
-    return [_predicted_seconds(step.job, step.cut, figures) for step in steps]
 
 
 def _predicted_seconds(found: Job, cut: Partition, figures: HostFigures) -> float:
@@ -217,7 +208,6 @@ def _print_errors(found: Sequence[PlannedStep]) -> None:
     print(f"{len(found)} plans")
     figures = {
         "error": [abs(step.error) for step in found],
-        "error of kept timings": [abs(step.kept_error) for step in found],
         "drift of measured steps": [step.drift for step in found],
     }
     for name, each in figures.items():

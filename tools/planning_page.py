@@ -1,7 +1,7 @@
-"""Fills the tables of docs/planning.md with the results of benchmarks.optimal and benchmarks.scale: run it after these.
+"""Fills the tables of docs/planning.md with the results of its benchmarks: run it last.
 
-python -m tools.planning_page            write the tables anew from benchmarks/results/optimal.json and scale.json
-python -m tools.planning_page --check    write nothing; exit 1 if the page differs from the file
+python -m tools.planning_page            write the tables anew from benchmarks/results
+python -m tools.planning_page --check    write nothing; exit 1 if the page differs from the files
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from benchmarks.optimal import DEVICES
 from netpart.plan.search.planners import OPTIMAL
 from netpart.units import seconds_text
 from tools import results_page
+from tools.planning_measured import chosen_table, predicted_table
 from tools.results_page import Json, about, keep, results
 from tools.scale_table import scale_table
 
 PAGE = "docs/planning.md"
+MEASURED = {"choices": chosen_table, "predictions": predicted_table}
 COUNTS = 2, 8
 HEAD = ["net", "layers", *(f"{kind}, {workers}" for workers in COUNTS for kind in DEVICES), "largest gap", "search"]
 
@@ -32,6 +34,8 @@ def filled(root: Path) -> str:
 def table(root: Path, name: str) -> str:
     """The table of all nets and the sentences below it."""
     found = results(root, name)
+    if name in MEASURED:
+        return MEASURED[name](found)
     if found is None:
         return f"Not measured yet: `python -m benchmarks.{name}`.\n"
     if name == "scale":

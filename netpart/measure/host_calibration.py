@@ -11,6 +11,7 @@ from netpart.measure.core_speeds import measure_core_speeds
 from netpart.measure.instruction_seconds import measure_instructions
 from netpart.measure.link_speed import measure_link
 from netpart.measure.other_load import DISTURBED, OtherLoad
+from netpart.measure.sum_speed import measure_sums
 from netpart.plan.timings.host_figures import HostFigures, read_host_figures, write_host_figures
 from netpart.threads import available_cores
 
@@ -44,13 +45,19 @@ def _with_link(figures: HostFigures, transport: str, note: Note) -> HostFigures:
     if transport in figures.links:
         return figures
     note(f"calibration: measuring messages over {transport} between two processes, once for all jobs ...")
-    link, quiet = measure_undisturbed(lambda: measure_link(transport), note, f"the link over {transport}")
-    found = figures.with_link(transport, link)
+    links, quiet = measure_undisturbed(lambda: _measure_links(transport), note, f"the link over {transport}")
+    found = figures.with_link(transport, *links)
     # What is kept is read again: the speeds in ``figures`` may be disturbed ones.
     kept = read_host_figures()
     if quiet and kept is not None:
-        write_host_figures(kept.with_link(transport, link))
+        write_host_figures(kept.with_link(transport, *links))
     return found
+
+
+def _measure_links(transport: str) -> tuple[LinkCost, LinkCost]:
+    """The link of a transport, and that of sums over it."""
+    link = measure_link(transport)
+    return link, measure_sums(transport, link.latency)
 
 
 def kept_link(note: Note, transport: str = "auto") -> LinkCost:

@@ -2,7 +2,8 @@
 they work on other data.
 
 The overhead and the bandwidth are those of an exchange, in which each worker sends, and then takes what the other has
-sent. The latency is that of a message passed back and forth.
+sent. They include all that a step takes longer by it: workers wait for each other, as equal work never takes equally
+long, and run more instructions. The latency is that of a message passed back and forth.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from statistics import median
 
 from netpart.collectives.network import LinkCost
 from netpart.measure.profile import profile_job
-from netpart.measure.timeline import WAIT, Timeline, TimelineMessage
+from netpart.measure.timeline import STEP, WAIT, Timeline, TimelineMessage, own_seconds
 from netpart.proto.reader import Job, read_job_text
 
 HOPS, STEPS = 16, 20
@@ -38,9 +39,13 @@ def measure_link(transport: str = "auto") -> LinkCost:
 
 
 def _end_seconds(timeline: Timeline, name: str) -> float:
-    """The seconds that both ends take for a message of the tensors that are called ``name``."""
+    """The seconds that both ends take for a message of the tensors that are called ``name``, waits included."""
     found = [message for message in timeline.messages if name in message.sent.text]
-    return median(m.sent.seconds for m in found) + median(m.taken.seconds for m in found)
+    working = median(m.sent.seconds for m in found) + median(m.taken.seconds for m in found)
+    played = [[e for e in timeline.of_worker(w) if e.step == step] for step in timeline.steps for w in range(2)]
+    waiting = median(sum(e.seconds for e in each if e.kind == WAIT and name in e.text) for each in played)
+    between = median(own_seconds(each)[STEP] for each in played)
+    return working + waiting / HOPS + between / (2 * HOPS)
 
 
 def _exchange_job() -> Job:

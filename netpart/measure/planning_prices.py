@@ -171,5 +171,5 @@ def _planned_devices(job: Job, request: PlanningRequest, figures: HostFigures | 
     workers = job.worker_count
     found = measure_devices(workers) if figures is None else figured_devices(workers, figures)
     if cluster.link:
-        found = replace(found, link=devices_of_cluster(ClusterProto(link=cluster.link)).link)
+        found = replace(found, link=devices_of_cluster(ClusterProto(link=cluster.link)).link, sums=None)
     return named_devices(None, workers, request.bandwidth, devices_in_hosts(found, cluster))

@@ -8,17 +8,20 @@ it is with workers in hosts that share a card, with hosts in racks, and with del
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from netpart.collectives.network import LinkCost
-from netpart.graph.partition import partition_job
+from netpart.graph.partition import Partition, partition_job
 from netpart.measure.simulate import PricedSimulation
 from netpart.measure.timeline import STEP
+from netpart.plan.partition import partition_by_scheme
 from netpart.plan.price.devices import devices_of_cluster
 from netpart.plan.price.predict import predict_step
-from netpart.proto.job_pb2 import ClusterProto
-from tests.laws.nets import Example, examples
+from netpart.proto.job_pb2 import ClusterProto, Schedule, Sharding
+from tests.laws.nets import Example, examples, nets
+from tests.laws.sketch import Sketch
+from tests.thorough import example_count
 
 STEPS = 7
 WARM_UP = 3
@@ -45,7 +48,24 @@ def clusters(draw: st.DrawFn) -> ClusterProto:
 @settings(max_examples=40)
 def test_predictions_are_near_what_is_simulated(example: Example, cluster: ClusterProto) -> None:
     example.job.cluster.host.extend(cluster.host)
-    cut = partition_job(example.job, example.workers, phases=("train",))
+    hold_prediction(partition_job(example.job, example.workers, phases=("train",)), cluster)
+
+
+@given(sketch=nets(), workers=st.sampled_from([2, 3, 4]), cluster=clusters())
+@settings(max_examples=example_count(100))
+def test_predictions_of_delayed_pipelines_are_near_what_is_simulated(
+    sketch: Sketch, workers: int, cluster: ClusterProto
+) -> None:
+    """Stages that do not wait for the gradients of those behind them."""
+    job = sketch.job
+    assume(job.shard_updates != Sharding.YES)
+    job.neuralnet.schedule = Schedule.DELAYED
+    job.cluster.host.extend(cluster.host)
+    hold_prediction(partition_by_scheme(job, workers, scheme="pipeline", phases=("train",)), cluster)
+
+
+def hold_prediction(cut: Partition, cluster: ClusterProto) -> None:
+    """Compare the prediction for a cut with a simulation, in bytes and seconds."""
     cluster.device.add(count=cut.workers, flops=SPEED)
     devices = devices_of_cluster(cluster)
     told = predict_step(cut, devices)

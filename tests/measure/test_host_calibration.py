@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -16,6 +19,7 @@ from netpart.plan.timings.host_figures import HostFigures, read_host_figures
 
 FIGURES = HostFigures(5e10, 1e10, 1.1, 1.8)
 LINK = LinkCost(1e-5, 2e-6, 5e9)
+SUMS = LinkCost(1e-5, 1e-6, 9e9)
 
 
 @pytest.fixture
@@ -26,6 +30,7 @@ def loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[float]:
     monkeypatch.setattr(OtherLoad, "cores", lambda self: found[0] if found else 0.0)
     monkeypatch.setattr(host_calibration, "_measure_cores", lambda: FIGURES)
     monkeypatch.setattr(host_calibration, "measure_link", lambda transport: LINK)
+    monkeypatch.setattr(host_calibration, "measure_sums", lambda transport, latency: SUMS)
     return found
 
 
@@ -51,6 +56,7 @@ def test_a_link_is_kept_by_its_transport(loads: list[float]) -> None:
     found = read_host_figures()
     assert found is not None
     assert found.links == {"zeromq": LINK}
+    assert found.sums == {"zeromq": SUMS}
     count = len(notes)
     assert kept_link(notes.append, "zeromq") == LINK
     assert len(notes) == count
@@ -69,6 +75,24 @@ def test_it_ends_when_the_host_is_quiet(loads: list[float], monkeypatch: pytest.
     monkeypatch.setattr(OtherLoad, "cores", lambda self: next(used))
     assert measure_undisturbed(lambda: "it", lambda line: None, "it") == ("it", True)
     assert next(used) == 0.7
+
+
+def test_a_busy_process_is_noticed() -> None:
+    notes = list[str]()
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
+        try:
+            _, quiet = measure_undisturbed(lambda: _wait_for_ticks(0.3), notes.append, "a trial")
+        finally:
+            busy.kill()
+    assert not quiet
+    assert len(notes) == TRIES
+    assert "other processes used" in notes[0]
+    assert "expected a quiet host for a trial" in notes[-1]
+
+
+def _wait_for_ticks(seconds: float) -> None:
+    """Compute nothing for a while, so that the system counts the time of others."""
+    threading.Event().wait(seconds)
 
 
 def test_this_process_is_no_other_load() -> None:

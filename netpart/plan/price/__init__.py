@@ -3,6 +3,7 @@
 __all__ = [
     "cost",
     "devices",
+    "gradient_sums",
     "group_traffic",
     "host_devices",
     "kernel_workspace",

@@ -36,13 +36,15 @@ class DeviceSpec:
 @dataclass(frozen=True)
 class Devices:
     """A device per worker. ``links`` holds the links between two device names, or within one; ``link`` is used for all
-    others. ``paths`` are the hosts of each worker and ``hosts`` their ports, as in ``Network``."""
+    others. ``paths`` are the hosts of each worker and ``hosts`` their ports, as in ``Network``. ``sums`` is the link of
+    sums of gradients with what copying and adding them takes, if that was measured."""
 
     devices: tuple[DeviceSpec, ...]
     link: LinkCost = field(default_factory=LinkCost)
     links: dict[Pair, LinkCost] = field(default_factory=dict)
     paths: tuple[HostPath, ...] = ()
     hosts: tuple[LinkCost, ...] = ()
+    sums: LinkCost | None = None
 
     def __len__(self) -> int:
         return len(self.devices)
@@ -51,6 +53,11 @@ class Devices:
     def speeds(self) -> list[float]:
         """Work per second of each worker."""
         return [device.speed for device in self.devices]
+
+    @cached_property
+    def summing(self) -> Devices:
+        """The devices with the links of sums of gradients."""
+        return self if self.sums is None else replace(self, link=self.sums, links={}, sums=None)
 
     @cached_property
     def network(self) -> Network:
@@ -106,7 +113,7 @@ def devices_of_cluster(cluster: ClusterProto) -> Devices:
 def devices_in_hosts(devices: Devices, cluster: ClusterProto) -> Devices:
     """``devices`` in the hosts of ``cluster``, if it has any."""
     paths, hosts = host_paths(cluster, len(devices))
-    return replace(devices, paths=paths, hosts=hosts)
+    return replace(devices, paths=paths, hosts=hosts, sums=None if hosts else devices.sums)
 
 
 def equal_devices(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 from netpart.plan.price.devices import Devices, equal_devices
 from netpart.plan.timings.host_figures import HostFigures
@@ -17,5 +18,6 @@ def figured_devices(workers: int, figures: HostFigures, cores: int | None = None
     cores = cores or available_cores()
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / workers
     share = min(1.0, cores / workers)
-    link = next(iter(figures.links.values()), None)
-    return equal_devices(workers, figures.speed * share, memory, link, figures.streaming * share)
+    transport, link = next(iter(figures.links.items()), ("", None))
+    found = equal_devices(workers, figures.speed * share, memory, link, figures.streaming * share)
+    return replace(found, sums=figures.sums.get(transport))

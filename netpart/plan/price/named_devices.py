@@ -22,7 +22,7 @@ def named_devices(path: Path | None, workers: int | None, bandwidth: float | Non
         return found
     # Pairs with a link of their own too; latencies stay as they are.
     links = {pair: replace(link, bandwidth=bandwidth) for pair, link in found.links.items()}
-    return replace(found, link=replace(found.link, bandwidth=bandwidth), links=links)
+    return replace(found, link=replace(found.link, bandwidth=bandwidth), links=links, sums=None)
 
 
 def adopt_hosts(job: Job, path: Path | None) -> Job:

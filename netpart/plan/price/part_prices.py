@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple, Protocol
@@ -51,6 +52,9 @@ class PartPrices(Protocol):
     def step_work(self) -> float:
         """The work of each worker in each step that belongs to no part."""
 
+    def overlapping(self, share: float) -> PartPrices:
+        """The prices while the other workers compute too for this ``share`` of the time: from 0, never, to 1."""
+
 
 class CountedPrices:
     """FLOPs; by layer, ``rates`` has the work per counted FLOP if that is not 1 (``layer_loads.work_rates``)."""
@@ -84,6 +88,10 @@ class CountedPrices:
         """None."""
         return 0.0
 
+    def overlapping(self, share: float) -> PartPrices:
+        """The same: FLOPs do not depend on others."""
+        return self
+
 
 @dataclass(frozen=True)
 class _GraphFacts:
@@ -98,12 +106,14 @@ class _GraphFacts:
 
 
 class TimedPrices:
-    """Measured seconds of ``times``, for workers that share a host of so many ``cores``."""
+    """Measured seconds of ``times``, for workers that share a host of so many ``cores``. They compute at the same time,
+    unless ``overlapping`` says for which share of it."""
 
     def __init__(self, times: KernelTimes, cores: int) -> None:
         self.times = times
         self.figures = times.figures
         self.cores = cores
+        self.share = 1.0
         self.last: _GraphFacts | None = None
         self.ordered: tuple[Net, Orders] | None = None
 
@@ -153,6 +163,12 @@ class TimedPrices:
     def step_work(self) -> float:
         """The seconds of a step that do nothing, as FLOPs of this host."""
         return self.figures.step * self.figures.speed
+
+    def overlapping(self, share: float) -> TimedPrices:
+        """The prices while the other workers compute too for this ``share`` of the time."""
+        found = copy(self)
+        found.share = share
+        return found
 
     def question(self, graph: Graph, part: Part) -> PartQuestion:
         """What is to be timed for a part."""
@@ -221,9 +237,10 @@ class TimedPrices:
         return again * (3 * ITEM * size(part.region) / self.figures.streaming + self.figures.instruction)
 
     def beside_others(self, graph: Graph, seconds: float, nbytes: float) -> float:
-        """The seconds of a call while the other workers of a graph compute on the same host."""
-        alone = self.cores == 1 or self.facts(graph).workers == 1
-        return seconds if alone else seconds * self.figures.slowdown(seconds, nbytes)
+        """The seconds of a call on the same host as the other workers of a graph, which slow it while they compute."""
+        if self.cores == 1 or self.facts(graph).workers == 1:
+            return seconds
+        return seconds * (1 + (self.figures.slowdown(seconds, nbytes) - 1) * self.share)
 
     def summed_seconds(self, part: Part) -> float:
         """Seconds of the sums that make the inputs of a part: each addend is read, and the sum read and written."""

@@ -21,7 +21,7 @@ from netpart.graph.passes.expand import expand_cut_layers
 from netpart.layers.part import Needs
 from netpart.plan.price.devices import Devices
 from netpart.plan.price.part_prices import PartPrices, PartWork
-from netpart.plan.price.predict import LayerTransfer, Work, pass_ends
+from netpart.plan.price.pass_play import LayerTransfer, Work, pass_ends
 from netpart.program.buffers import item_size
 from netpart.spec import RECORD, Placement, Region, Shape, Shard, extent, intersect, size
 

@@ -20,7 +20,8 @@ class HostFigures:
     ``speed`` (FLOPs) and ``streaming`` (bytes) are per second of one core that computes alone. ``products_slow`` and
     ``streams_slow`` are how many times longer products and sums of arrays take while all cores do the same.
     ``instruction`` and ``step`` are the seconds that a worker takes for an instruction, and for a step with the handing
-    over of rows, besides its kernels. ``links`` has, by transport, the link between two processes.
+    over of rows, besides its kernels. ``links`` has, by transport, the link between two processes, and ``sums`` that of
+    sums of gradients, with copying and adding.
     """
 
     speed: float
@@ -30,6 +31,7 @@ class HostFigures:
     instruction: float = 1e-6
     step: float = 1e-5
     links: dict[str, LinkCost] = field(default_factory=dict)
+    sums: dict[str, LinkCost] = field(default_factory=dict)
 
     def slowdown(self, seconds: float, nbytes: float) -> float:
         """How many times longer a call takes beside equal ones on the other cores, if it takes ``seconds`` alone."""
@@ -37,9 +39,9 @@ class HostFigures:
         shared = 0.0 if nbytes <= OWN_CACHE else min(1.0, nbytes / self.streaming / max(seconds, 1e-9))
         return self.products_slow + (self.streams_slow - self.products_slow) * shared
 
-    def with_link(self, transport: str, link: LinkCost) -> HostFigures:
-        """The figures with the link of a transport."""
-        return replace(self, links={**self.links, transport: link})
+    def with_link(self, transport: str, link: LinkCost, sums: LinkCost) -> HostFigures:
+        """The figures with the link of a transport, and that of sums over it."""
+        return replace(self, links={**self.links, transport: link}, sums={**self.sums, transport: sums})
 
 
 OWN_CACHE = 1 << 20
@@ -51,10 +53,8 @@ def read_host_figures() -> HostFigures | None:
     found = read_cache_json(_figures_path())
     if not all(_is_figure(found.get(name)) for name in NUMBERS) or found.get("processor") != processor_name():
         return None
-    links = found.get("links")
-    named = {name: _read_link(link) for name, link in links.items()} if isinstance(links, dict) else {}
     numbers = {name: float(found[name]) for name in NUMBERS}  # type: ignore[arg-type]
-    return HostFigures(**numbers, links={name: link for name, link in named.items() if link is not None})
+    return HostFigures(**numbers, links=_read_links(found.get("links")), sums=_read_links(found.get("sums")))
 
 
 def write_host_figures(figures: HostFigures) -> None:
@@ -69,6 +69,12 @@ def _figures_path() -> Path:
 def _is_figure(value: object) -> bool:
     """True for a finite number above 0."""
     return isinstance(value, int | float) and math.isfinite(value) and value > 0
+
+
+def _read_links(entries: object) -> dict[str, LinkCost]:
+    """The links by their transports; those that are damaged are left out."""
+    named = {name: _read_link(link) for name, link in entries.items()} if isinstance(entries, dict) else {}
+    return {name: link for name, link in named.items() if link is not None}
 
 
 def _read_link(entry: object) -> LinkCost | None:

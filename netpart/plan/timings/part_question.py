@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import blake2b
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -135,9 +136,16 @@ def empty_ordered(shape: Shape, dtype: np.dtype[Any], order: tuple[int, ...]) ->
 
 
 def drawn_numbers(shape: Shape, dtype: np.dtype[Any], below: int = 0) -> Array:
-    """Numbers between 0 and 1, or whole ones ``below`` a bound: a short random sequence again and again."""
-    few = np.random.default_rng(1).random(1 << 14)
+    """Numbers between 0 and 1, or whole ones ``below`` a bound: a random sequence again and again."""
+    few = _random_numbers()[: prod(shape)]
     if dtype == ELEMENT:
         return np.resize(rounded(few.astype(np.float32)), shape)
     few = few * below if dtype.kind in "iu" else few
     return np.resize(few.astype(dtype), shape)
+
+
+@cache
+def _random_numbers() -> Array:
+    """So many random numbers that a processor cannot learn which branches a kernel takes for them: a maximum of numbers
+    that it has learnt takes half the time."""
+    return np.random.default_rng(1).random(1 << 20)

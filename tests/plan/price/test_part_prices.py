@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from netpart.collectives.network import LinkCost
 from netpart.graph.graph import LAYER, Graph, Part
 from netpart.graph.partition import Partition
 from netpart.kernels.reference import Kernels
@@ -89,6 +90,37 @@ def test_workers_that_share_memory_are_slower() -> None:
     alone, both = (cut(workers).graph for workers in (1, 2))
     assert slow.part_work(alone, part(alone, "fc")).forward == pytest.approx(16e9)
     assert slow.part_work(both, part(both, "fc")).forward == pytest.approx(12e9)
+
+
+def test_workers_are_slower_while_others_compute() -> None:
+    slow = prices(figures=replace(FIGURES, products_slow=1.5, streams_slow=1.5))
+    graph = cut(2).graph
+    seconds = [slow.overlapping(share).part_work(graph, part(graph, "fc")).forward for share in (0.0, 0.5, 1.0)]
+    assert seconds == pytest.approx([8e9, 10e9, 12e9])
+
+
+def test_nobody_is_slowed_in_a_pipeline_of_one_micro_batch() -> None:
+    slow, alone = prices(figures=replace(FIGURES, products_slow=1.5, streams_slow=1.5)), prices()
+    devices = equal_devices(2, 1e9, streaming=1e30)
+    told = {
+        scheme: [predict_step(cut(2, scheme), devices, prices=each).busy for each in (alone, slow)]
+        for scheme in ("data", "pipeline")
+    }
+    assert told["pipeline"][0] == pytest.approx(told["pipeline"][1], rel=1e-3)
+    assert [1.5 * each for each in told["data"][0]] == pytest.approx(list(told["data"][1]), rel=1e-3)
+
+
+def test_measured_sums_have_their_adding() -> None:
+    """A link of sums replaces both the seconds of messages and of adding."""
+    found = cut(2)
+    link = LinkCost(0.0, 0.0, 1e3)
+    slow = equal_devices(2, 1e9, link=link, streaming=1e3)
+    fast = replace(slow, sums=LinkCost(0.0, 0.0, 1e30))
+    devices = [predict_step(found, each, prices=prices()).seconds for each in (slow, fast)]
+    nbytes = 4 * (32 * 32 + 32)
+    # Each worker sends half of the gradients and takes half, twice; both are read, and written, as they are added.
+    assert devices[0] - devices[1] >= 6 * nbytes / 1e3
+    assert devices[1] == pytest.approx(max(predict_step(found, fast, prices=prices()).busy) + 14.0, rel=1e-2)
 
 
 def test_a_profile_has_the_same_work() -> None:
