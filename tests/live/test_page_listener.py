@@ -11,7 +11,13 @@ import pytest
 from netpart.errors import ConfigError
 from netpart.launch.report.events import Ended, Halted, Joined, Measured, Noticed, Saved, Staleness, Started, Summary
 from netpart.launch.report.queued_listener import RunFailed
-from netpart.launch.report.watch_events import WorkerPositions, SampledAction, SampledWorker, StepSampled, WorkerPosition
+from netpart.launch.report.watch_events import (
+    WorkerPositions,
+    SampledAction,
+    SampledWorker,
+    StepSampled,
+    WorkerPosition,
+)
 from netpart.live.metrics_text import escape_label, metrics_text
 from netpart.live.page_listener import PageEvents, parse_port
 from netpart.live.run_feed import RunFeed
