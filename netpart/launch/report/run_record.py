@@ -16,7 +16,7 @@ from netpart.checkpoint.steps import best_file
 from netpart.errors import ConfigError, DataError, os_error_text
 from netpart.graph.judged_metrics import BEST, STOP
 from netpart.launch.report.events import Halted, Judged, Listener, Measured, Noticed, Saved, Staleness, Started, Updated
-from netpart.launch.report.watch_events import WorkerPositions, StepSampled, WatchEvent
+from netpart.launch.report.watch_events import StepSampled, WatchEvent, WorkerPositions
 from netpart.launch.report.workspace import refuse_removal
 
 
