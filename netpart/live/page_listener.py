@@ -14,7 +14,7 @@ from netpart.launch.report.background_call import BackgroundCall
 from netpart.launch.report.events import Ended, Halted, Joined, Judged, Measured, Noticed, Saved, Staleness, Started
 from netpart.launch.report.queued_listener import RunFailed
 from netpart.launch.report.run_description import RunDescription
-from netpart.launch.report.watch_events import WorkerPositions, StepSampled, WatchEvent
+from netpart.launch.report.watch_events import StepSampled, WatchEvent, WorkerPositions
 from netpart.live.metrics_text import metrics_text
 from netpart.live.page_server import PageServer
 from netpart.live.run_feed import RunFeed

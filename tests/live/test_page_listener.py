@@ -11,7 +11,13 @@ import pytest
 from netpart.errors import ConfigError
 from netpart.launch.report.events import Ended, Halted, Joined, Measured, Noticed, Saved, Staleness, Started, Summary
 from netpart.launch.report.queued_listener import RunFailed
-from netpart.launch.report.watch_events import WorkerPositions, SampledAction, SampledWorker, StepSampled, WorkerPosition
+from netpart.launch.report.watch_events import (
+    SampledAction,
+    SampledWorker,
+    StepSampled,
+    WorkerPosition,
+    WorkerPositions,
+)
 from netpart.live.metrics_text import escape_label, metrics_text
 from netpart.live.page_listener import PageEvents, parse_port
 from netpart.live.run_feed import RunFeed
@@ -30,7 +36,9 @@ STEP = StepSampled(0, 7, (
 EVENTS = (
     STARTED, Joined(1, "elsewhere", ()), Noticed("a notice"),
     Measured("train", 5, {"loss/loss": 0.5}, 2.0, 10.0), Measured("test", 5, {"loss/loss": float("nan")}, 2.5, 20.0),
-    WorkerPositions((WorkerPosition(0, "train", 7, "forward a", 0.1), WorkerPosition(1, "train", 6, "receive d-x", 2.5))),
+    WorkerPositions(
+        (WorkerPosition(0, "train", 7, "forward a", 0.1), WorkerPosition(1, "train", 6, "receive d-x", 2.5))
+    ),
     STEP, Staleness(4, 0.5, 2, {0: 3, 2: 1}), Saved(5, Path("out/5")), Halted(9),
 )  # fmt: skip
 

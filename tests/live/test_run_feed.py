@@ -77,7 +77,7 @@ def test_a_long_curve_keeps_its_ends_and_evenly_spaced_points() -> None:
         assert len(curve.points) <= MOST_POINTS
     steps = [step for step, _, _ in curve.points]
     assert (steps[0], steps[-1]) == (0, 10 * MOST_POINTS + 2)
-    assert len({later - earlier for earlier, later in itertools.pairwise(steps)}) == 1
+    assert len({later - earlier for earlier, later in itertools.pairwise(steps[:-1])}) == 1
 
 
 def test_numbers_that_json_does_not_have_become_null() -> None:

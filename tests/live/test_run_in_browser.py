@@ -29,8 +29,8 @@ def browser() -> Iterator[Browser]:
 class WatchedRun:
     """``netpart run --page`` of a small job on three workers, in a process of its own."""
 
-    def __init__(self, folder: Path, **fields: object) -> None:
-        job = mlp(folder, checkpoint_freq=0, test_freq=0, **fields)
+    def __init__(self, folder: Path, **fields: int) -> None:
+        job = mlp(folder, "mlp", checkpoint_freq=0, test_freq=0, **fields)
         self.workspace = folder / "run"
         command = [sys.executable, "-m", "netpart", "run", str(job), "--workers", str(WORKERS), "--page"]
         self.process = subprocess.Popen(

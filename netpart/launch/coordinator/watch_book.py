@@ -10,7 +10,7 @@ from netpart.graph.partition import Partition
 from netpart.launch.coordinator.step_looks import StepLooks
 from netpart.launch.coordinator.watchdog import MemberRecord
 from netpart.launch.report.predicted_volumes import predict_volumes
-from netpart.launch.report.watch_events import WorkerPositions, StepSampled, WorkerPosition
+from netpart.launch.report.watch_events import StepSampled, WorkerPosition, WorkerPositions
 from netpart.proto.control_pb2 import ControlProto, TraceProto
 
 POSITIONS_SECONDS = 0.5

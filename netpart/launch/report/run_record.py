@@ -17,7 +17,6 @@ from netpart.choices import TRAIN
 from netpart.errors import ConfigError, StorageFailed, os_error_text
 from netpart.graph.judged_metrics import BEST, STOP
 from netpart.launch.report.events import (
-    Event,
     Halted,
     Judged,
     Listener,
