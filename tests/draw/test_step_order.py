@@ -19,7 +19,7 @@ from netpart.plan.partition import partition_by_scheme
 from netpart.program.instructions import Channel, Way
 from tests.draw.conftest import job_of
 
-ONE, ALL = Channel(1, 0, Way.FORWARD, 5), Channel(1, 0, Way.FORWARD, 6)
+ONE, ALL = Channel(1, Way.FORWARD, 0, 5), Channel(1, Way.FORWARD, 0, 6)
 
 
 def test_a_receive_comes_after_its_send() -> None:
