@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-__all__ = ["job_page"]
+__all__ = ["job_page", "page_content", "page_file"]
