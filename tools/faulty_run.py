@@ -86,9 +86,10 @@ class FaultyRun:
 
     def _read(self, driver: subprocess.Popen[bytes]) -> None:
         assert driver.stdout is not None
-        for line in driver.stdout:
-            self.heard = monotonic()
-            self.told.append(json.loads(line) | {"heard": self.heard})
+        with driver.stdout as lines:
+            for line in lines:
+                self.heard = monotonic()
+                self.told.append(json.loads(line) | {"heard": self.heard})
 
     def workers(self) -> list[int]:
         """The processes of workers that there are."""

@@ -41,7 +41,7 @@ def test_a_format_that_is_asked_for_counts(job: Path, netpart: Netpart) -> None:
 def test_an_unknown_suffix_is_refused_before_anything_is_read(job: Path, netpart: Netpart) -> None:
     answer = netpart("draw", "absent.conf", "-o", "a.bmp")
     assert answer.code == 2
-    expected = "a name that ends in .dot, .json, .pdf, .png, .svg, .txt, got 'a.bmp'; or add --format"
+    expected = "a name that ends in .dot, .html, .json, .pdf, .png, .svg, .txt, got 'a.bmp'; or add --format"
     assert answer.err == f"error: --output: expected {expected}\n"
 
 

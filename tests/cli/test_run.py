@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from netpart.launch.report.events import Measured
+from netpart.launch.report.events import Saved
 from netpart.launch.report.run_record import RunRecord
 from netpart.threads import THREAD_VARIABLES, available_cores
 from tests.cli.conftest import JOB, Netpart
@@ -100,9 +100,9 @@ def test_a_workspace_that_is_removed_is_told(tmp_path: Path, netpart: Netpart, m
     hear = RunRecord.hear
 
     def removing(self: RunRecord, event: Any) -> None:
-        if isinstance(event, Measured) and event.step == 2:
-            shutil.rmtree(out)
         hear(self, event)
+        if isinstance(event, Saved) and event.step == 2:  # no other checkpoint is being written
+            shutil.rmtree(out)
 
     monkeypatch.setattr(RunRecord, "hear", removing)
     every = "--set", "disp_freq=1", "--set", "checkpoint_freq=1", "--steps", 9

@@ -20,6 +20,7 @@ OWN = {
     "kernels/cuda/choice_cache": "what it wrote itself",
     "kernels/cuda/device": "its own sources",
     "draw/page/page_file": "its own sources",
+    "live/run_page": "its own sources",
     "worker/memory_limit": "the kernel's files",
     "plan/timings/timing_file": "the kernel's files",
     "measure/other_load": "the kernel's files",

@@ -221,6 +221,7 @@ WHY: dict[str, str] = {
     "how a run goes on and what it prints, not what a step computes":
         "name train_steps disp_freq disp_after test_freq test_after checkpoint_freq checkpoint_after checkpoint_keep "
         "debug resume step id deadline reset_param_version",
+    "which workers go on, tests/launch/elastic": "elastic",
     "what a run decides after validations, tests/launch/test_verdicts.py": "early_stop checkpoint_best",
     "where data at URLs is kept, tests/datasets/remote": "data_cache",
     "recurrent nets, which netpart refuses":
