@@ -14,32 +14,33 @@ syn keyword netpartField exclude factor feature_dim files final_lr first flip fl
 syn keyword netpartField groups growth has_label hdim header held_out high id ignore_index in_turns include input
 syn keyword netpartField integer json_field kernel kernel_x kernel_y kernel_z kernels knorm label label_column
 syn keyword netpartField label_path label_smoothing labels latency least_area least_change least_lr level local_size
-syn keyword netpartField location low lr_scale mask masks max_lr mean mean_file mean_value meanfile memory method metric
-syn keyword netpartField mib micro_batches mirror mode momentum name negative_slope noise norm_a norm_b normalisation
-syn keyword netpartField normalise nserver_groups nservers_per_group nservers_per_procs num_concates num_filters
-syn keyword netpartField num_openblas_threads num_output num_partitions num_slices num_softmax_per_instance num_splits
-syn keyword netpartField nworker_groups nworkers_per_group nworkers_per_procs of output output_pad over overhead owner
-syn keyword netpartField pad pad_end pad_end_x pad_end_y pad_end_z pad_value pad_x pad_y pad_z partition_dim
-syn keyword netpartField partition_id parts path patience phase poll_time pool positive_weight pow precision prefetching
-syn keyword netpartField random_skip recompute region remainder replicas reset_param_version resize restart resume rho
-syn keyword netpartField rise rows saturation scale schedule scheme seed separator server_worker_separate shape
-syn keyword netpartField shard_updates share_from share_memory share_src_blobs shift shuffle sigma sizes skip_column
-syn keyword netpartField slice_dim spatial_axes srclayers stages staleness start start_port std std_file std_value step
-syn keyword netpartField step_lr stride stride_x stride_y stride_z suffix sum_gradient sync_freq target term test_after
-syn keyword netpartField test_freq test_steps times tokens topk train_steps transpose transpose_a transpose_b type
-syn keyword netpartField unroll_conn_type unroll_index unroll_len user_alg user_scheme user_type validate_after
-syn keyword netpartField validate_freq validate_steps value vocab_path vocab_size warmup_factor warmup_steps wd_scale
-syn keyword netpartField weight_decay window worker workers workspace workspace_byte_limit
+syn keyword netpartField location low lr_scale mask masks max_lr max_workers mean mean_file mean_value meanfile memory
+syn keyword netpartField method metric mib micro_batches min_workers mirror mode momentum name negative_slope noise
+syn keyword netpartField norm_a norm_b normalisation normalise nserver_groups nservers_per_group nservers_per_procs
+syn keyword netpartField num_concates num_filters num_openblas_threads num_output num_partitions num_slices
+syn keyword netpartField num_softmax_per_instance num_splits nworker_groups nworkers_per_group nworkers_per_procs of
+syn keyword netpartField output output_pad over overhead owner pad pad_end pad_end_x pad_end_y pad_end_z pad_value pad_x
+syn keyword netpartField pad_y pad_z partition_dim partition_id parts path patience phase poll_time pool positive_weight
+syn keyword netpartField pow precision prefetching random_skip recompute region remainder replicas reset_param_version
+syn keyword netpartField resize restart resume rho rise rows saturation scale schedule scheme seed separator
+syn keyword netpartField server_worker_separate shape shard_updates share_from share_memory share_src_blobs shift
+syn keyword netpartField shuffle sigma sizes skip_column slice_dim snapshot_freq spatial_axes srclayers stages staleness
+syn keyword netpartField start start_port std std_file std_value step step_lr stride stride_x stride_y stride_z suffix
+syn keyword netpartField sum_gradient sync_freq target term test_after test_freq test_steps times tokens topk
+syn keyword netpartField train_steps transpose transpose_a transpose_b type unroll_conn_type unroll_index unroll_len
+syn keyword netpartField user_alg user_scheme user_type validate_after validate_freq validate_steps value vocab_path
+syn keyword netpartField vocab_size warmup_factor warmup_steps wd_scale weight_decay window worker workers workspace
+syn keyword netpartField workspace_byte_limit
 syn keyword netpartBlock activation_conf adadelta_conf adam_conf adammax_conf adamw_conf argsort_conf array_conf
 syn keyword netpartBlock attention_conf block block_conf bm_conf cd_conf change char_rnn_conf cluster concate_conf
 syn keyword netpartBlock convolution_conf cosine_conf crop_conf cut data_cache dropout_conf dummy_conf early_stop
-syn keyword netpartBlock embedding_conf exponential_conf fixedstep_conf globalpooling_conf gru_conf host image_conf init
-syn keyword netpartBlock innerproduct_conf inverse_conf inverset_conf layer_group learning_rate let linear_conf link
-syn keyword netpartBlock lmdbdata_conf loss_conf lrn_conf matmul_conf mnist_conf neuralnet nifti_conf norm_conf
-syn keyword netpartBlock onecycle_conf onehot_conf param plateau_conf pooling_conf rbm_conf relu_conf reshape_conf
-syn keyword netpartBlock rgbimage_conf rmsprop_conf rnn_dummy_conf rotary_conf shard sharddata_conf slice_conf
-syn keyword netpartBlock softmax_conf softmaxloss_conf split_conf step_conf store_conf synthetic_conf tar_conf text_conf
-syn keyword netpartBlock token_conf train_one_batch transpose_conf updater upsampling_conf
+syn keyword netpartBlock elastic embedding_conf exponential_conf fixedstep_conf globalpooling_conf gru_conf host
+syn keyword netpartBlock image_conf init innerproduct_conf inverse_conf inverset_conf layer_group learning_rate let
+syn keyword netpartBlock linear_conf link lmdbdata_conf loss_conf lrn_conf matmul_conf mnist_conf neuralnet nifti_conf
+syn keyword netpartBlock norm_conf onecycle_conf onehot_conf param plateau_conf pooling_conf rbm_conf relu_conf
+syn keyword netpartBlock reshape_conf rgbimage_conf rmsprop_conf rnn_dummy_conf rotary_conf shard sharddata_conf
+syn keyword netpartBlock slice_conf softmax_conf softmaxloss_conf split_conf step_conf store_conf synthetic_conf
+syn keyword netpartBlock tar_conf text_conf token_conf train_one_batch transpose_conf updater upsampling_conf
 syn keyword netpartLayerType kAccuracy kActivation kAdd kArgSort kArrayInput kAttention kBM kBinaryLoss kBlock
 syn keyword netpartLayerType kBridgeDst kBridgeSrc kCConvolution kCPooling kCSVInput kCSVOutput kCharRNN kCharRNNOutput
 syn keyword netpartLayerType kClassToken kConcate kConfusion kConvolution kCrop kCudnnActivation kCudnnBM kCudnnConv
