@@ -158,3 +158,13 @@ def test_a_look_that_cannot_be_seen_is_refused(
     answer = netpart("draw", job, *options)
     assert (answer.code, answer.out) == (2, "")
     assert said in answer.err
+
+
+def test_a_page_is_of_training(job: Path, netpart: Netpart) -> None:
+    path = job.parent / "net.html"
+    answer = netpart("draw", job, "--workers", 2, "-o", path)
+    assert (answer.code, answer.err) == (0, f"drew {path}\n")
+    assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    refused = netpart("draw", job, "--phase", "test", "-o", path)
+    assert refused.code == 2
+    assert "--phase: expected a format out of dot, json, svg, txt, got html" in refused.err
