@@ -77,7 +77,8 @@ def test_kill_9_with_fewer_workers_afterwards(tmp_path: Path, name: str, step: i
     check_ends_alike(run, conf, tmp_path / "whole", *EVENTS)
 
 
-@pytest.mark.parametrize("rank", sampled(range(3), 3))
+@pytest.mark.thorough
+@pytest.mark.parametrize("rank", range(3))
 def test_a_worker_that_is_stopped(tmp_path: Path, rank: int) -> None:
     conf = mlp(tmp_path, train_steps=STEPS, dtype="FLOAT64")
     with RestartedRun(conf, tmp_path / "run", "--workers", "3", "--restarts", "1", *settings()) as run:
@@ -169,7 +170,8 @@ def test_signals_reach_the_coordinator(tmp_path: Path) -> None:
         assert "Restart" not in said
 
 
-@pytest.mark.parametrize("who", sampled(["remote", "local", "coordinator", "stopped"], 4))
+@pytest.mark.thorough
+@pytest.mark.parametrize("who", ["remote", "local", "coordinator", "stopped"])
 def test_workers_that_joined_ask_again(tmp_path: Path, who: str) -> None:
     conf = mlp(tmp_path, train_steps=400, dtype="FLOAT64")
     address = f"tcp://127.0.0.1:{free_port()}"
