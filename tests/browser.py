@@ -145,7 +145,7 @@ class Page:
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": value}])
 
     def open(self, url: str) -> None:
-        """Go to ``url`` and wait until its document is read. Raises RuntimeError if there is none."""
+        """Go to ``url`` and wait until its document is read. Raises RuntimeError if the browser cannot load it."""
         found = self.call("Page.navigate", url=url)
         if found.get("errorText"):
             raise RuntimeError(f"{url}: {found['errorText']}")

@@ -56,7 +56,6 @@ class FaultyRun:
     def start(self, workers: int, resume: bool) -> None:
         """Start a coordinator and its first workers."""
         self.address = f"tcp://127.0.0.1:{_free_port()}"
-        self.running = True
         asked = {
             "name": self.name, "workers": workers, "workspace": str(self.folder), "resume": resume,
             "launcher": self.launcher, "listen": self.address,
@@ -238,7 +237,7 @@ def _is_socket(pid: int, number: str) -> bool:
 
 
 def _shut_down(watch: int, number: int) -> bool:
-    """Shut down the connection that is ``number`` in the process of ``watch``; False if it is none of TCP."""
+    """Shut down file descriptor ``number`` of the process of ``watch``; False if it is not a TCP connection."""
     copy = ctypes.CDLL(None, use_errno=True).syscall(PIDFD_GETFD, watch, number, 0)
     if copy < 0:
         return False

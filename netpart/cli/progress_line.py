@@ -1,7 +1,7 @@
 """The line on a terminal that shows what a verb is at while it works for more than a second.
 
-A verb is never silent for two seconds: the time before a line counts from the start of the verb, or from the end of the
-line before.
+A verb says about every second what it does: the time before a line counts from the start of the verb, or from the end
+of the line before.
 """
 
 from __future__ import annotations

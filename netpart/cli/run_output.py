@@ -90,7 +90,6 @@ def event_line(event: Event) -> str:
         Saved,
         WentOn,
     )
-    from netpart.units import bytes_text, plural_text
 
     if isinstance(event, Measured):
         speed = f"  {_training_speed(event)}" if event.phase == "train" else ""
@@ -116,6 +115,13 @@ def event_line(event: Event) -> str:
     if isinstance(event, Joined):
         rest = f"; waiting for {_ranks_text(event.missing)}" if event.missing else "; all workers have joined"
         return f"worker {event.rank} joined ({event.where}){rest}"
+    return _started_line(event)
+
+
+def _started_line(event: Started) -> str:
+    """The line that reports the start of a run."""
+    from netpart.units import bytes_text, plural_text
+
     devices = ", ".join(sorted(set(event.devices)))
     memory = " + ".join(bytes_text(m) for m in event.memory) + _memory_excess_text(event)
     threads = " + ".join(map(str, event.threads)) + " threads" if event.threads != (1,) else "1 thread"
@@ -142,7 +148,7 @@ def _change_line(event: Lost | Recut | WentOn) -> str:
         return f"worker {event.worker}{f' ({event.where})' if event.where else ''} is gone: {event.reason}"
     if isinstance(event, Recut):
         source = _SOURCES[event.source].format(step=event.step)
-        cut = f"cut anew for {event.workers}: {event.scheme.lower().replace('_', ' ')}"
+        cut = f"cut anew for {event.workers}: {event.scheme}"
         takes = "" if event.seconds is None else f", {event.seconds:.2g} s a step predicted"
         return f"  {plural_text(event.left, 'worker')} left; {source}; {cut}{takes}"
     if event.joined and not event.lost:

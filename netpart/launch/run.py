@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -101,7 +101,8 @@ class RestartableRun:
         self.options = options
         self.listener = listener
         local = workers if choice.launcher == LOCAL else choice.meeting.local if choice.meeting else 0
-        self.book = RestartBook(restarts, workers, local, self.fits, _launch_patience(choice))
+        # A question is asked more than once, and each answer cuts the net.
+        self.book = RestartBook(restarts, workers, local, cache(self.fits), _launch_patience(choice))
         if options.resumed and not self.book.state.saved:
             for path in list_checkpoints(options.workspace / "checkpoint"):
                 self.book.note_saved(str(path))

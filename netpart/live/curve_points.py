@@ -32,4 +32,4 @@ class CurvePoints:
     @property
     def points(self) -> list[Point]:
         """All points that are left, with the latest."""
-        return self.kept if self.latest in (None, *self.kept[-1:]) else [*self.kept, self.latest]  # type: ignore[list-item]
+        return [*self.kept, self.latest] if self.latest and self.latest not in self.kept[-1:] else self.kept

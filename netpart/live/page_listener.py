@@ -31,8 +31,12 @@ LONG = ("bytes_by_edge", "step_seconds")
 def page_listener(run: RunDescription) -> Iterator[PageEvents]:
     """Serve the page of ``run`` on 127.0.0.1 until the run has ended. ``run.argument`` is the port, "" a free one.
 
-    Raises ConfigError for a port that is none, or is in use.
+    Raises ConfigError if the argument is not a port, the port is in use, or the workers of the run may change: the page
+    describes those of the first team.
     """
+    if run.partition.job.HasField("elastic"):
+        hint = "omit one of them; metrics.jsonl and --tensorboard follow a run whose workers change"
+        raise ConfigError("--page", "a run that is not elastic", "--elastic", hint)
     feed = RunFeed()
     events = PageEvents(feed)
     port = parse_port(run.argument)

@@ -24,7 +24,8 @@ HEAD_BYTES = 8192
 HEAD_SECONDS = 5.0
 """Time in which a request has to arrive."""
 WRITE_SECONDS = 10.0
-"""Time in which a client has to take what was written."""
+"""Time in which a client has to take PIECE_BYTES of what was written."""
+PIECE_BYTES = 1 << 16
 CONNECTIONS = 32
 """Connections at a time. Further ones are closed."""
 ALIVE_SECONDS = 15.0
@@ -92,9 +93,10 @@ class PageServer:
     def _run_loop(self) -> None:
         try:
             asyncio.run(self._serve())
-        except OSError as error:
-            if not self._opened.done():
-                self._opened.set_exception(error)
+        except BaseException as error:  # whoever opens the server waits for it
+            if self._opened.done():
+                raise
+            self._opened.set_exception(error)
 
     async def _serve(self) -> None:
         """Accept connections until the run is over and the pages have read its end."""
@@ -109,9 +111,14 @@ class PageServer:
 
     async def _until_read(self) -> None:
         """Wait until no page is left that reads the feed, or was reading it CLOSING_SECONDS ago: it may come back."""
-        while self._waiting or (self._left is not None and monotonic() - self._left < CLOSING_SECONDS):
+        while self._waiting or self._grace() > 0:
             self._moved.clear()
-            await self._moved.wait()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._moved.wait(), None if self._waiting else self._grace())
+
+    def _grace(self) -> float:
+        """How many seconds a page that was reading the feed has left to come back."""
+        return 0.0 if self._left is None else self._left + CLOSING_SECONDS - monotonic()
 
     def _wake_feeds(self) -> None:
         for waiting in self._waiting:
@@ -170,6 +177,8 @@ class PageServer:
                 return TEXT, await asyncio.shield(asyncio.wrap_future(self.graph()))
             except NetpartError as error:
                 raise HttpRefusal("503 Service Unavailable", str(error)) from error
+            except Exception as error:
+                raise HttpRefusal("500 Internal Server Error", f"the graph could not be drawn: {error!r}") from error
         raise HttpRefusal("404 Not Found", "expected /, /feed, /graph or /metrics")
 
     async def _stream_feed(self, request: HttpRequest, writer: asyncio.StreamWriter) -> None:
@@ -217,5 +226,6 @@ async def _write_head(writer: asyncio.StreamWriter, status: str, kind: str, *mor
 
 async def _write_bytes(writer: asyncio.StreamWriter, data: bytes) -> None:
     """Write ``data``. Raises TimeoutError if the client does not take it in time, OSError if it has gone."""
-    writer.write(data)
-    await asyncio.wait_for(writer.drain(), WRITE_SECONDS)
+    for at in range(0, len(data), PIECE_BYTES):
+        writer.write(data[at : at + PIECE_BYTES])
+        await asyncio.wait_for(writer.drain(), WRITE_SECONDS)

@@ -98,7 +98,7 @@ class RunFeed:
         return {"reset": True, **self._state, "curves": curves, "log": list(self._log)}
 
     def value(self, name: str) -> Any:
-        """A value of the state, None if there is none."""
+        """The value ``name`` of the state; None if it was never put."""
         with self._lock:
             return self._state.get(name)
 

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from netpart.errors import ConfigError
+from netpart.graph.partition import partition_job
 from netpart.launch.report.events import Ended, Halted, Joined, Measured, Noticed, Saved, Staleness, Started, Summary
 from netpart.launch.report.queued_listener import RunFailed
+from netpart.launch.report.run_description import RunDescription
 from netpart.launch.report.watch_events import (
     SampledAction,
     SampledWorker,
@@ -19,8 +21,9 @@ from netpart.launch.report.watch_events import (
     WorkerPositions,
 )
 from netpart.live.metrics_text import escape_label, metrics_text
-from netpart.live.page_listener import PageEvents, parse_port
+from netpart.live.page_listener import PageEvents, page_listener, parse_port
 from netpart.live.run_feed import RunFeed
+from tests.graph.jobs import data, job, layer, product
 
 STARTED = Started("net", 2, 10, 0, 4, ("cpu", "cpu"), (1000, 2000), "shm", "fast", (1, 1))
 STEP = StepSampled(0, 7, (
@@ -145,3 +148,11 @@ def test_a_port() -> None:
     for text in ("x", "-1", "65536", "٣"):
         with pytest.raises(ConfigError, match="a port, 0 to 65535"):
             parse_port(text)
+
+
+def test_an_elastic_run_has_no_page(tmp_path: Path) -> None:
+    conf = job(data(), product("fc", "data", 4), layer("loss", "kSoftmaxLoss", "fc", "data"))
+    conf.elastic.min_workers, conf.elastic.max_workers = 1, 2
+    run = RunDescription(partition_job(conf, 2), tmp_path)
+    with pytest.raises(ConfigError, match="--page: expected a run that is not elastic"), page_listener(run):
+        pass

@@ -30,12 +30,21 @@ class Convolution(reference.Convolution, OneDnnVerbs):
     ) -> Op:  # fmt: skip
         """y = activation(w * x + b)."""
 
+        def describe_tiles(calls: Calls) -> None:
+            WinogradCalls(calls, x, w, y, window).forward(b, append_activation(Attributes(), activation))
+
+        args = x, w, b, y, window, groups, activation
+        if _tiles_pay(x, w, y, window, groups):
+            return self.attempt(describe_tiles, self._convolution_directly, *args)
+        return self._convolution_directly(*args)
+
+    def _convolution_directly(
+        self, x: Array, w: Array, b: Array | None, y: Array, window: Window, groups: int, activation: Kind | None
+    ) -> Op:  # fmt: skip
         def describe(calls: Calls) -> None:
             attributes = append_activation(Attributes(), activation)
             if lowering_pays(w, y, window, groups):
                 return LoweredCalls(calls, x, w, y, window).forward(w, b, y, attributes)
-            if winograd_pays(x, w, y, window, groups):
-                return WinogradCalls(calls, x, w, y, window).forward(b, attributes)
             problem = ConvolutionDescs(x, w, b, y, window, groups)
             desc = problem.forward(attributes)
             args: Args = {
@@ -50,11 +59,18 @@ class Convolution(reference.Convolution, OneDnnVerbs):
     def convolution_data(self, dy: Array, w: Array, dx: Array, window: Window, groups: int = 1) -> Op:
         """Overwrite dx with the gradient of x."""
 
+        def describe_tiles(calls: Calls) -> None:
+            WinogradCalls(calls, dx, w, dy, window).data()
+
+        args = dy, w, dx, window, groups
+        if _tiles_pay(dx, w, dy, window, groups):
+            return self.attempt(describe_tiles, self._data_directly, *args)
+        return self._data_directly(*args)
+
+    def _data_directly(self, dy: Array, w: Array, dx: Array, window: Window, groups: int) -> Op:
         def describe(calls: Calls) -> None:
             if lowering_pays(w, dy, window, groups):
                 return LoweredCalls(calls, dx, w, dy, window).data(w, dy)
-            if winograd_pays(dx, w, dy, window, groups):
-                return WinogradCalls(calls, dx, w, dy, window).data()
             problem = ConvolutionDescs(dx, w, None, dy, window, groups)
             desc = problem.data()
             args: Args = {
@@ -70,24 +86,43 @@ class Convolution(reference.Convolution, OneDnnVerbs):
     ) -> Op:
         """Overwrite dw and db with the gradients of the weights and the bias."""
 
+        def describe_tiles(calls: Calls) -> None:
+            WinogradCalls(calls, x, dw, dy, window).weights()
+            if db is not None:
+                _add_bias_gradient(calls, dy, db)
+
+        args = x, dy, dw, db, window, groups
+        if _tiles_pay(x, dw, dy, window, groups):
+            return self.attempt(describe_tiles, self._weights_directly, *args)
+        return self._weights_directly(*args)
+
+    def _weights_directly(
+        self, x: Array, dy: Array, dw: Array, db: Array | None, window: Window, groups: int
+    ) -> Op:  # fmt: skip
         def describe(calls: Calls) -> None:
             if lowering_pays(dw, dy, window, groups):
                 return LoweredCalls(calls, x, dw, dy, window).weights(dy, dw, db)
-            fewer = winograd_pays(x, dw, dy, window, groups)
             found = strips.cut_strips(x, dy, dw, window) if groups == 1 and x.size and dy.size else []
             # oneDNN would add up db in float32 over all places, or once per strip.
-            apart = db is not None and (fewer or len(found) > 1 or count_places(dy.shape) > MOST)
-            if fewer:
-                WinogradCalls(calls, x, dw, dy, window).weights()
-            elif len(found) > 1:
+            apart = db is not None and (len(found) > 1 or count_places(dy.shape) > MOST)
+            if len(found) > 1:
                 _add_strip_gradients(calls, found, dw)
             else:
                 _add_weight_gradient(calls, x, dy, dw, None if apart else db, window, groups)
             if db is not None and apart:
-                above = MemoryDesc.last(dy.shape, dy.dtype.name)
-                add_channel_sums(calls, calls.ordered(DnnlMemory.of(dy), above), dy.shape, db, dy.dtype.name)
+                _add_bias_gradient(calls, dy, db)
 
         return self.attempt(describe, super().convolution_weights, x, dy, dw, db, window, groups)
+
+
+def _tiles_pay(x: Array, w: Array, y: Array, window: Window, groups: int) -> bool:
+    """True if tiles take less than the products of a convolution as it is written, and than a lowered one."""
+    return winograd_pays(x, w, y, window, groups) and not lowering_pays(w, y, window, groups)
+
+
+def _add_bias_gradient(calls: Calls, dy: Array, db: Array) -> None:
+    above = MemoryDesc.last(dy.shape, dy.dtype.name)
+    add_channel_sums(calls, calls.ordered(DnnlMemory.of(dy), above), dy.shape, db, dy.dtype.name)
 
 
 def _add_weight_gradient(

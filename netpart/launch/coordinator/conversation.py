@@ -116,8 +116,9 @@ class Conversation:
         self.run_id = secrets.token_bytes(8)
         self.team = team
         self.secret = options.seal.draw_secret(self.run_id, team)
-        watching = WatchBook(partition, options.first_step, members, send, listener)
-        self.watching = watching if options.watched and trains and not options.trace else None
+        self.watching: WatchBook | None = None
+        if options.watched and trains:
+            self.watching = WatchBook(partition, options.first_step, members, send, listener)
         self.refusals = RefusalBook(self.cluster, lambda text: listener(Noticed(text)))
 
     def hear(self, member: MemberRecord, kind: str, said: Any) -> None:

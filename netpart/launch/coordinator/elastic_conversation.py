@@ -12,12 +12,13 @@ from typing import Any
 
 from netpart.graph.partition import Partition
 from netpart.graph.saved_holdings import assign_checkpoint_writes
-from netpart.launch.control.framing import refuse_garbled
+from netpart.launch.control.framing import printable_text, refuse_garbled
+from netpart.launch.coordinator.blame import WORDS
 from netpart.launch.coordinator.conversation import Conversation, RunOptions
 from netpart.launch.coordinator.kept_snapshot import HeldRegions, KeptSnapshot, keep_snapshot
 from netpart.launch.coordinator.snapshot_book import SnapshotBook
 from netpart.launch.coordinator.watchdog import MemberRecord
-from netpart.launch.report.events import Hearer
+from netpart.launch.report.events import Hearer, Noticed
 from netpart.launch.snapshots.duties import SnapshotDuty, assign_duties, encode_duty, kept_regions
 from netpart.launch.snapshots.reader import PATHS
 from netpart.launch.snapshots.regions import UPDATER, Generation
@@ -43,6 +44,7 @@ class ElasticConversation(Conversation):
         self.regions = kept.region_map() if kept is not None else None
         self.region_secret = secrets.token_bytes(SECRET_BYTES)
         self.snapshots = SnapshotBook(len(members))
+        self.has_failed = False
         self.run_started: float | None = None
         self.held: dict[int, HeldRegions] = {}
         self.begun: Callable[[], None] = self.tell_run_start
@@ -98,6 +100,10 @@ class ElasticConversation(Conversation):
     def on_snapshot(self, member: MemberRecord, said: Any) -> None:
         with refuse_garbled("snapshot"):
             decision = self.snapshots.hear(said)
+        if said.outcome == SnapshotProto.FAILED and not self.has_failed:
+            self.has_failed = True
+            what = f"the snapshot of step {said.step} has no second copy"
+            self.listener(Noticed(f"worker {member.rank}: {what}: {printable_text(said.reason, WORDS)}"))
         if decision is None:
             return
         for m in self.members:

@@ -23,7 +23,7 @@ from netpart.graph.partition import Partition
 from netpart.graph.read_data import locate_read_data
 from netpart.launch.control.framing import GarbledMessage
 from netpart.launch.control.token import RunToken
-from netpart.launch.coordinator.blame import Blame
+from netpart.launch.coordinator.blame import PASSING, Blame
 from netpart.launch.coordinator.conversation import RunOptions
 from netpart.launch.coordinator.coordinator import HELLO_SECONDS, LOOK_MS, Coordinator
 from netpart.launch.coordinator.elastic_conversation import ElasticConversation
@@ -41,8 +41,6 @@ from netpart.units import plural_text
 
 SPARE = -1
 """The rank of a worker that waits to take part."""
-PASSING = ("TransportError", "Overdue", "SnapshotLost")
-"""Failures of a worker that may be those of another one, or of a link: the run goes on without who is gone."""
 TRIES = 8
 """How often a run goes back to the same snapshot. After that, what fails is not chance."""
 LOOK_SOON_MS = 20
@@ -107,7 +105,8 @@ class ElasticCoordinator(Coordinator):
 
     def member_on(self, seat: int) -> MemberRecord:
         if seat not in self.present:
-            self.present[seat] = MemberRecord(SPARE, seat, heard=monotonic())
+            now = monotonic()
+            self.present[seat] = MemberRecord(SPARE, seat, heard=now, since=now)
         return self.present[seat]
 
     def serve(self, team: Team) -> None:
@@ -334,6 +333,7 @@ class ElasticCoordinator(Coordinator):
     def note_commit(self, snapshot: KeptSnapshot) -> None:
         """Take in the workers that wait, now that no step would be lost."""
         self.tries = 0
+        self.respawned.clear()
         waiting = [m for m in self.watched if m.rank == SPARE and m.identity]
         if waiting and len(self.members) < self.cutter.most and not self.gathering:
             larger = self.cutter.cut_for(len(self.members) + len(waiting))

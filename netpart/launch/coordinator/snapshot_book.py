@@ -11,14 +11,11 @@ class SnapshotBook:
     """Snapshots of a team of ``workers`` workers. ``committed`` is the newest step that all of them have stored.
 
     ``sums`` are the mini-batches since the last report of training at that step, and the sums of their metrics.
-    ``skipped`` and ``failed`` count those that nobody keeps, because a worker was still busy with the last one, or its
-    buddy did not confirm.
     """
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
         self.committed: int | None = None
-        self.commits = self.skipped = self.failed = 0
         self.sums: tuple[int, list[float]] = 0, []
         self._stored: dict[int, dict[int, SnapshotProto]] = {}
         self._dropped: set[int] = set()
@@ -35,7 +32,7 @@ class SnapshotBook:
             raise ValueError(f"outcome {outcome}, which only the coordinator decides")
         if step in self._dropped or step <= (-1 if self.committed is None else self.committed):
             return None
-        return self._store(step, said) if outcome == SnapshotProto.STORED else self._drop(step, outcome)
+        return self._store(step, said) if outcome == SnapshotProto.STORED else self._drop(step)
 
     def _store(self, step: int, said: SnapshotProto) -> SnapshotProto | None:
         told = self._stored.setdefault(step, {})
@@ -44,18 +41,13 @@ class SnapshotBook:
             return None
         self.sums = _total_sums([told[rank] for rank in sorted(told)])
         self.committed = step
-        self.commits += 1
         self._stored = {later: those for later, those in self._stored.items() if later > step}
         self._dropped = {later for later in self._dropped if later > step}
         return SnapshotProto(step=step, outcome=SnapshotProto.COMMITTED)
 
-    def _drop(self, step: int, outcome: SnapshotProto.Outcome) -> SnapshotProto:
+    def _drop(self, step: int) -> SnapshotProto:
         self._dropped.add(step)
         self._stored.pop(step, None)
-        if outcome == SnapshotProto.SKIPPED:
-            self.skipped += 1
-        else:
-            self.failed += 1
         return SnapshotProto(step=step, outcome=SnapshotProto.DROPPED)
 
 

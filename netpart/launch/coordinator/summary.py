@@ -28,7 +28,6 @@ def summarise_run(
     cluster = partition.cluster
     # A resumed run knows that of the earlier one, whose job may have asked for more.
     judges_best = partition.job.HasField("checkpoint_best")
-    first = options.first_step
     train_seconds = max(m.finished.train_seconds for m in members)
     last = notes.latest.get("test") or notes.latest.get("train", {})
     return Summary(
@@ -40,7 +39,7 @@ def summarise_run(
         seconds=seconds,
         train_seconds=train_seconds,
         samples_per_second=steps * partition.phases[TRAIN][-1].rows[1] / train_seconds if train_seconds else 0.0,
-        bytes_predicted=sum(predict_bytes_by_edge(partition, first).values()),
+        bytes_predicted=sum(predict_bytes_by_edge(partition, options.first_step).values()),
         bytes_counted=sum(count.bytes for m in members for count in m.finished.count),
         header_bytes=sum(m.finished.header_bytes for m in members),
         memory_bytes=[m.memory for m in members],
@@ -50,15 +49,12 @@ def summarise_run(
         test=notes.latest.get("test", {}),
         checkpoint=notes.checkpoint,
         workspace=str(options.workspace),
-        bytes_by_edge=_count_bytes_by_edge(predict_volumes(partition, first), members),
+        bytes_by_edge=_count_bytes_by_edge(predict_volumes(partition, options.first_step), members),
         tables=notes.tests[-1].tables if notes.tests else {},
         accuracies=_test_accuracies(notes.tests),
         classes=_class_names(partition),
         steps_per_epoch=count_steps_per_epoch(partition),
-        step_seconds=[
-            max(times)
-            for times in zip(*(members[rank].finished.step_seconds for rank in cluster.reporting_ranks), strict=True)
-        ],
+        step_seconds=_slowest_steps([members[rank] for rank in cluster.reporting_ranks]),
         cluster=str(cluster) if cluster.size > cluster.workers else "",
         staleness=notes.staleness,
         sealing=notes.sealing,
@@ -70,6 +66,11 @@ def summarise_run(
         changes=notes.changes,
         restarts=notes.restarts,
     )
+
+
+def _slowest_steps(members: list[MemberRecord]) -> list[float]:
+    """How long each of the latest steps took the slowest of ``members``."""
+    return [max(times) for times in zip(*(member.finished.step_seconds for member in members), strict=True)]
 
 
 def _shorten_run(partition: Partition, steps: int) -> Partition:

@@ -59,6 +59,7 @@ class VerdictBook:
         self.end = partition.job.train_steps
         self.judged: dict[str, int] = {}
         self.stopped: Judged | None = None
+        self.goes_back = partition.job.HasField("elastic")
         self._before: list[tuple[int, dict[str, MetricJudge], dict[str, int]]] = []
         if restored is not None and self.judges:
             self._restore(restored)
@@ -82,7 +83,8 @@ class VerdictBook:
         mine = {name: judge for name, judge in self.judges.items() if judge.metric.phase == phase}
         if not mine:
             return None
-        self._before.append((step, deepcopy(self.judges), dict(self.judged)))
+        if self.goes_back:
+            self._before.append((step, deepcopy(self.judges), dict(self.judged)))
         message = VerdictProto(step=step, phase=phase)
         again = step <= self.judged.get(phase, -1)
         events = [] if again else self._take_values(mine, step, metrics, message)

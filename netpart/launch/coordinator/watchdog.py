@@ -31,7 +31,8 @@ class MemberRecord:
     """What is known about one worker: member ``rank`` of the present team, on the seat ``seat`` of the run.
 
     A seat is a process, and keeps its number when an elastic run cuts the job anew; in the first team both are equal.
-    ``identity`` is the name of its main socket, ``asker`` of the one that it used last.
+    ``identity`` is the name of its main socket, ``asker`` of the one that it used last. ``since`` is when a process
+    that a run started later began; 0.0 for the first ones.
     """
 
     rank: int
@@ -40,6 +41,7 @@ class MemberRecord:
     asker: bytes = b""
     address: str | None = None
     heard: float = 0.0
+    since: float = 0.0
     beat: BeatProto = field(default_factory=BeatProto)
     memory: int = 0
     device: str = ""
@@ -109,7 +111,7 @@ class Watchdog:
         if now - self.looked > GAP_SECONDS:
             self.began += now - self.looked
             for member in self.members:
-                member.heard = now
+                member.heard, member.since = now, member.since and member.since + now - self.looked
         self.looked = now
         for member in self.members:
             if member.seat in dead:
@@ -126,7 +128,7 @@ class Watchdog:
         if stopped(member.seat):
             return FailureVerdict(member.seat, f"stopped, or its link is lost: not heard for {silent:.1f} s, {last}")
         if not member.identity:
-            return self.absence(member) if now - self.began > self.start_seconds else None
+            return self.absence(member) if now - max(self.began, member.since) > self.start_seconds else None
         if silent > max(self.patience, SILENT_SECONDS):
             return FailureVerdict(member.seat, f"runs, but is not heard for {silent:.1f} s, {last}")
         return None

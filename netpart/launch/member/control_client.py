@@ -166,10 +166,8 @@ class ControlClient:
         self.ticket = ticket
         self.lost = lost
         self.status = WorkerStatus()
-        self.heed_halt: Callable[[HaltProto], None] = lambda halt: None
-        self.heed_snapshot: Callable[[SnapshotProto], None] = lambda decision: None
         self.rejoins = False
-        self.heed_look: Callable[[LookProto], None] = lambda look: None
+        self._heed_nothing()
         self._socket, self._link = self._connect(VOICE)
         self._scribe: ScribeLink | None = None
         self._verdicts: deque[ControlProto] = deque()
@@ -186,6 +184,12 @@ class ControlClient:
         self._beats.start()
         return self.receive("welcome")
 
+    def _heed_nothing(self) -> None:
+        """Take nothing from messages that need no answer, and keep nothing of a team that was left in memory."""
+        self.heed_halt: Callable[[HaltProto], None] = lambda halt: None
+        self.heed_snapshot: Callable[[SnapshotProto], None] = lambda decision: None
+        self.heed_look: Callable[[LookProto], None] = lambda look: None
+
     def wait_for_team(self, team: int) -> ControlProto:
         """Tell that this worker has left its team, and wait for the plan of ``team``.
 
@@ -194,7 +198,7 @@ class ControlClient:
         self.end_scribe()
         self.team = team
         self._verdicts.clear()
-        self.heed_halt, self.heed_snapshot = lambda halt: None, lambda decision: None
+        self._heed_nothing()
         self.status.phase, self.status.doing = "", lambda: "waiting for the next team"
         message = ControlProto()
         message.standby.team = team

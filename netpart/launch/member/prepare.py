@@ -38,8 +38,6 @@ def prepare_loop(
     """
     from netpart.graph.partition_codec import decode_partition
     from netpart.kernels.device import array_module
-    from netpart.launch.control.communication_codec import encode_communications
-    from netpart.program.messages.communication import list_communications
     from netpart.updaters import build_updater
     from netpart.worker.memory_limit import resident_memory
     from netpart.worker.player import Player
@@ -69,17 +67,9 @@ def prepare_loop(
         loop.share.stage(partition.job)
     played = ", ".join(f"{len(p.instructions)} instructions in {phase}" for phase, p in program.phases.items())
     print(f"worker {rank}: {played}; {bytes_text(player.machine.memory_bytes)} on {place}", file=log, flush=True)
-    memory = player.machine.memory_bytes + (loop.averages.averaging.nbytes if loop.averages else 0)
     control.status.doing = _override_doing(control.status.doing, f"listening at {listen}")
-    ready = ReadyProto(rank=rank, address=transport.bind(listen), memory_bytes=memory, device=place)
-    ready.threads = kernel_threads(os.environ)
-    ready.seal = transport.cipher
-    ready.host = host_identity()
-    ready.core.extend(os.sched_getaffinity(0))
-    ready.spoken.extend(encode_communications(list_communications(program)))
-    # Each NCCL id is made by one member and distributed by the coordinator, in ``go``.
-    ready.communicator.extend(CommunicatorProto(rank=ranks, id=name) for ranks, name in communicators.begin().items())
-    ready.region_address = elastic.address if elastic else ""
+    ready = _describe_worker(loop, program, transport, transport.bind(listen), communicators)
+    ready.rank, ready.device, ready.region_address = rank, place, elastic.address if elastic else ""
     go = _await_peers(control, transport, communicators, ready, welcome.deadline)
     if elastic and go.HasField("snapshot"):
         freq = partition.job.elastic.snapshot_freq
@@ -87,6 +77,24 @@ def prepare_loop(
     for ranks in communicators.found:
         print(f"worker {rank}: NCCL among workers {', '.join(map(str, ranks))}", file=log, flush=True)
     return loop
+
+
+def _describe_worker(
+    loop: WorkerLoop, program: WorkerProgram, transport: Transport, address: str, communicators: Communicators
+) -> ReadyProto:  # fmt: skip
+    """What the coordinator has to know of this worker, which listens at ``address``, before the run begins."""
+    from netpart.launch.control.communication_codec import encode_communications
+    from netpart.program.messages.communication import list_communications
+
+    memory = loop.player.machine.memory_bytes + (loop.averages.averaging.nbytes if loop.averages else 0)
+    ready = ReadyProto(address=address, memory_bytes=memory, threads=kernel_threads(os.environ))
+    ready.seal = transport.cipher
+    ready.host = host_identity()
+    ready.core.extend(os.sched_getaffinity(0))
+    ready.spoken.extend(encode_communications(list_communications(program)))
+    # Each NCCL id is made by one member and distributed by the coordinator, in ``go``.
+    ready.communicator.extend(CommunicatorProto(rank=ranks, id=name) for ranks, name in communicators.begin().items())
+    return ready
 
 
 def _compile_programs(partition: Partition, number: int, group: int, slots: int, device: str) -> WorkerProgram:

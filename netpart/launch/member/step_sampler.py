@@ -31,6 +31,7 @@ class StepSampler:
         self.shared = shared
         self.before = 0
         self.asked: int | None = None
+        self.is_due = False
         self.ahead = 0.0
 
     def start(self) -> None:
@@ -43,15 +44,17 @@ class StepSampler:
 
     def begin(self, step: int) -> None:
         """Trace ``step`` if it is the first from the requested one on."""
+        # Decided here, as a request may arrive within a step: that one was not traced from its start.
+        self.is_due = self.asked is not None and step >= self.asked
         # On a GPU a traced step is not played from its CUDA graphs, which would make it another step.
-        if self.asked is not None and step >= self.asked and self.player.device is None:
+        if self.is_due and self.player.device is None:
             self.player.trace.events = []
 
     def end(self, step: int) -> None:
         """Send what was asked for. On a GPU that is all but the actions."""
-        if self.asked is None or step < self.asked:
+        if not self.is_due:
             return
-        self.asked = None
+        self.is_due, self.asked = False, None
         events, self.player.trace.events = self.player.trace.events, None
         message = ControlProto(trace=encode_trace(events or [], self.ahead))
         message.trace.rank = self.control.rank

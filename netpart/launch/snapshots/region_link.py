@@ -66,7 +66,7 @@ class RegionLink:
         return True
 
     def receive(self) -> tuple[RegionHeadProto, memoryview] | None:
-        """The next answer that has arrived; None if there is none. Raises TransportError for what is no answer."""
+        """The next answer that has arrived, or None. Raises TransportError if what arrived is not an answer."""
         try:
             parts = self.socket.recv_multipart(zmq.NOBLOCK, copy=False)
         except zmq.Again:

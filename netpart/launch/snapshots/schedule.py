@@ -31,9 +31,9 @@ class SnapshotSchedule:
     """Snapshots of ``player``, worker ``rank`` of ``team``, every ``freq`` steps and before the first one.
 
     The first one gives the regions of a run that was cut anew their two copies again. ``send`` tells the coordinator,
-    with ``sums`` at the time of the snapshot: who goes back to it reports them with the steps that follow. ``skipped``
-    counts the snapshots that were due while another was under way, ``seconds`` the processor time of this thread in
-    snapshots; ``first`` is step, processor time of the thread and ``seconds`` after the first one.
+    with ``sums`` at the time of the snapshot: who goes back to it reports them with the steps that follow. ``seconds``
+    is the processor time of this thread in snapshots; ``first`` is step, processor time of the thread and ``seconds``
+    after the first one.
     """
 
     def __init__(
@@ -46,11 +46,12 @@ class SnapshotSchedule:
         self.sums = sums
         self._summed: Sums = 0, ()
         self.under_way: Generation | None = None
-        self.taken = self.skipped = 0
+        self.taken = 0
         self.seconds = 0.0
         self.first: tuple[int, float, float] | None = None
         self.looked = -1
         self._newest = -1
+        self._dropped: set[int] = set()
         self.store.prepare(self.sources.kept())
         service.enter(team, duty.taken)
         self._sent = self.sources.sent()
@@ -78,8 +79,11 @@ class SnapshotSchedule:
         if step <= self._newest:
             return
         self._newest = step
+        is_dropped = step in self._dropped
+        self._dropped = {later for later in self._dropped if later > step}
+        if is_dropped:
+            return
         if self.under_way is not None:
-            self.skipped += 1
             self._tell(step, SnapshotProto.SKIPPED)
             return
         self.taken += 1
@@ -105,6 +109,7 @@ class SnapshotSchedule:
             self.store.commit(generation)
         elif decision.outcome == SnapshotProto.DROPPED:
             self.store.drop(generation)
+            self._dropped.add(decision.step)  # perhaps before this worker has reached that step
         if self.under_way == generation:
             self.under_way = None
 

@@ -70,7 +70,9 @@ class RegionService:
         self._sent: deque[SentSnapshot] = deque()
         self._wake_address = WAKE.format(secrets.token_hex(8))
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._serve, name="netpart-regions", daemon=True)
+        self._link: RegionLink | None = None
+        self._failure: Exception | None = None
+        self._thread = threading.Thread(target=self._run_thread, name="netpart-regions", daemon=True)
 
     def bind(self, address: str = "ipc") -> str:
         """Listen at ``address``, "ipc" or tcp://HOST:*, and start to serve; return the address for others.
@@ -83,6 +85,7 @@ class RegionService:
         try:
             self.address = bind_socket(self._router, wanted)
         except zmq.ZMQError as error:
+            self._router.close(0)
             hint = "check that the host is this one"
             raise TransportError(f"region service: expected {wanted} to be usable, got {error}; {hint}") from None
         sealed = self.secret.seals(self.address)
@@ -108,7 +111,10 @@ class RegionService:
         self._ring.send(b"")
 
     def sent(self) -> SentSnapshot | None:
-        """The next snapshot of this team whose sending has ended, if any."""
+        """The next snapshot of this team whose sending has ended, if any. Raises TransportError if the thread of the
+        service has failed: nothing would be sent any more."""
+        if self._failure is not None:
+            raise TransportError(f"region service: {self._failure}") from self._failure
         return self._sent.popleft() if self._sent else None
 
     def close(self) -> None:
@@ -120,11 +126,20 @@ class RegionService:
             self._ring.close(0)
         self.context.term()
 
+    def _run_thread(self) -> None:
+        """Serve until the end. Whatever happens, no socket stays open: the end of the context would wait for it."""
+        try:
+            self._serve()
+        except Exception as error:
+            self._failure = error
+        finally:
+            for socket in (self._router, self._bell, *([self._link.socket] if self._link else ())):
+                socket.close(0)
+
     def _serve(self) -> None:
         poller = zmq.Poller()
         for socket in (self._router, self._bell):
             poller.register(socket, zmq.POLLIN)
-        link: RegionLink | None = None
         outgoing: Outgoing | None = None
         while not self._ended.is_set():
             wait = outgoing.look(monotonic()) if outgoing else LONGEST_WAIT
@@ -132,32 +147,31 @@ class RegionService:
                 self._note_sent(outgoing)
                 outgoing, wait = None, 0.0
             if outgoing is None and self._orders:
-                link, outgoing = self._take_order(poller, link)
+                outgoing = self._take_order(poller)
                 continue
             ready = dict(poller.poll(int(1000 * min(wait, LONGEST_WAIT)) + (wait > 0)))
             if self._bell in ready:
                 self._bell.recv()
             if self._router in ready:
                 self._answer(self._router.recv_multipart(copy=False))
+            link = self._link
             if link and link.socket in ready and (answer := _receive_answer(link)) and outgoing:
                 outgoing.hear(answer, monotonic())
-        for socket in (self._router, self._bell, *([link.socket] if link else ())):
-            socket.close(0)
 
-    def _take_order(self, poller: zmq.Poller, link: RegionLink | None) -> tuple[RegionLink | None, Outgoing | None]:
-        """Begin the next snapshot that is to be sent, over ``link`` if that leads there."""
+    def _take_order(self, poller: zmq.Poller) -> Outgoing | None:
+        """Begin the next snapshot that is to be sent, over the link of the last one if that leads there."""
         with self.store.lock:
             if not self._orders:
-                return link, None
+                return None
             address, generation, names, sender = self._orders.popleft()
-        if link is not None and link.address != address:
-            poller.unregister(link.socket)
-            link.close()
-            link = None
-        if link is None:
-            link = RegionLink(self.context, address, self.secret)
-            poller.register(link.socket, zmq.POLLIN)
-        return link, Outgoing(link, self.store, generation, names, sender, SEND_SECONDS)
+        if self._link is not None and self._link.address != address:
+            poller.unregister(self._link.socket)
+            self._link.close()
+            self._link = None
+        if self._link is None:
+            self._link = RegionLink(self.context, address, self.secret)
+            poller.register(self._link.socket, zmq.POLLIN)
+        return Outgoing(self._link, self.store, generation, names, sender, SEND_SECONDS)
 
     def _note_sent(self, outgoing: Outgoing) -> None:
         with self.store.lock:
@@ -223,7 +237,7 @@ class RegionService:
 
 
 def _receive_answer(link: RegionLink) -> RegionHeadProto | None:
-    """The head of the next answer; None if none has come, or something that is none."""
+    """The head of the next answer. None if nothing has arrived, and if what arrived is not an answer."""
     try:
         answer = link.receive()
     except TransportError:

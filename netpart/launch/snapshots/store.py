@@ -129,7 +129,7 @@ class SnapshotStore:
             return sum(kept[name].filled for name in names if name in kept)
 
     def find(self, generation: Generation, wanted: RegionName) -> tuple[RegionName, NDArray[Any]] | None:
-        """A whole region that contains ``wanted``, and its elements; None if there is none."""
+        """A whole region that contains ``wanted``, and its elements; None if no region does."""
         with self.lock:
             for name, region in self._kept.get(generation, {}).items():
                 same = (name.kind, name.name, name.dtype) == (wanted.kind, wanted.name, wanted.dtype)
@@ -138,7 +138,7 @@ class SnapshotStore:
         return None
 
     def bytes_of(self, generation: Generation, name: RegionName) -> memoryview:
-        """The bytes of a whole region of a snapshot that is kept. Raises StaleSnapshot if there is none."""
+        """The bytes of region ``name``. Raises StaleSnapshot if it is not kept, or is not whole."""
         with self.lock:
             region = self._kept.get(generation, {}).get(name)
             if region is None or not region.whole:

@@ -25,7 +25,8 @@
     chart.workers.forEach((worker, at) => drawRow(pen, worker, at * (ROW + GAP), scale, look));
     pen.fillStyle = look.ink;
     pen.fillText("0 ms", LABEL, high - 4);
-    const end = (chart.micros / 1000).toPrecision(3) + " ms";
+    const millis = chart.micros / 1000;
+    const end = `${millis >= 100 ? millis.toFixed(0) : millis.toPrecision(3)} ms`;
     pen.fillText(end, wide - pen.measureText(end).width, high - 4);
   }
 

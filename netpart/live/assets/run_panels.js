@@ -9,7 +9,12 @@
     count = Math.max(0, Math.round(count));
     if (count < 1024) return `${count} B`;
     const power = Math.min(4, Math.floor(Math.log2(count) / 10));
-    return `${(count / 1024 ** power).toPrecision(3)} ${["B", "KiB", "MiB", "GiB", "TiB"][power]}`;
+    return `${shortNumber(count / 1024 ** power)} ${["B", "KiB", "MiB", "GiB", "TiB"][power]}`;
+  }
+
+  // Three digits, or all those before the point: toPrecision alone would write 1010 as "1.01e+3".
+  function shortNumber(value) {
+    return value >= 100 ? value.toFixed(0) : value.toPrecision(3);
   }
 
   function cell(value, name = "td") {
@@ -98,7 +103,7 @@
     const most = Math.max(...rows.map(([, seconds]) => seconds), 0);
     find("#waits .note").hidden = rows.length > 0;
     fill("#waits", null, rows.sort((a, b) => b[1] - a[1]).slice(0, 12)
-      .map(([name, seconds]) => row([name, `${(seconds * 1000).toPrecision(3)} ms`, meter(seconds, most)])));
+      .map(([name, seconds]) => row([name, `${shortNumber(seconds * 1000)} ms`, meter(seconds, most)])));
   }
 
   function showSent(state) {

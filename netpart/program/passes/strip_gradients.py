@@ -25,6 +25,8 @@ LEAST = 8 << 20
 """The least bytes of a gradient that is cut."""
 STRIP = 4 << 20
 """The most bytes of a strip: it fits a cache together with its part of the weights and of the updater's state."""
+MOST_STRIPS = 64
+"""The most strips of a gradient. More save little memory, and a plan of GPT-3 would have 340 000 instructions."""
 
 RowRange = tuple[int, int]
 
@@ -87,7 +89,7 @@ class GradientStrips:
     def _most_rows(self, weights: View) -> int:
         """The most rows of a strip of ``weights``."""
         row = self.memory.buffers[weights.buffer].nbytes(self.width) // weights.shape[0]
-        return max(1, STRIP // row)
+        return most_rows(weights.shape[0], row)
 
     def _place(self, weights: View) -> View:
         """The memory of all strips of a gradient."""
@@ -96,6 +98,11 @@ class GradientStrips:
             rows = max(hi - lo for lo, hi in _even_rows(weights.shape[0], self._most_rows(weights)))
             self.places[weights.buffer] = self.memory.new(buffer.name, (rows, *weights.shape[1:]), buffer.dtype)
         return self.places[weights.buffer]
+
+
+def most_rows(extent: int, row_bytes: int) -> int:
+    """The most rows of a strip of ``extent`` rows: of STRIP bytes, or as few as make MOST_STRIPS strips."""
+    return max(STRIP // row_bytes, ceil(extent / MOST_STRIPS))
 
 
 def _updates_all(update: Update, gradient: View) -> bool:

@@ -8,10 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from netpart.kernels import convolution as plain_convolution
 from netpart.kernels import reference
 from netpart.kernels.activation import Kind
+from netpart.kernels.onednn import kernels as onednn_kernels
 from netpart.kernels.onednn import winograd
-from netpart.kernels.onednn.winograd import winograd_pays
+from netpart.kernels.onednn.library import OneDnnRefused
+from netpart.kernels.onednn.winograd import WinogradCalls, winograd_pays
 from netpart.kernels.onednn.winograd_tiles import A, B, G, LineTiles, equal_strip
 from netpart.kernels.op import Array, Window
 from netpart.kernels.reference import Kernels
@@ -22,6 +25,9 @@ from tests.thorough import example_count
 pytestmark = needed
 
 THREE = Window((3, 3), (1, 1), ((1, 1), (1, 1)))
+
+
+ACTIVATIONS = st.sampled_from([None, *onednn_kernels.Kernels.fuses])
 
 
 class Case(NamedTuple):
@@ -75,7 +81,13 @@ def results(
 
 
 @settings(max_examples=example_count(100), deadline=None)
-@given(cases(), ORDERS, ORDERS, st.sampled_from([None, "relu"]), st.sampled_from([1, 1 << 14, 1 << 23]))
+@given(
+    cases(),
+    ORDERS,
+    ORDERS,
+    ACTIVATIONS,
+    st.sampled_from([1, 1 << 14, 1 << 23]),
+)
 def test_agrees_with_the_reference(case: Case, below: str, above: str, activation: Kind | None, size: int) -> None:
     wanted = results(REFERENCE, case, activation=activation)
     with patch.multiple(winograd, RATE=0, BYTES=size):
@@ -83,6 +95,26 @@ def test_agrees_with_the_reference(case: Case, below: str, above: str, activatio
         found = results(kernels, case, (below, above), activation)
     assert not kernels.refusals
     for got, expected in zip(found, wanted, strict=True):
+        near(got, expected)
+
+
+def test_a_refused_tile_leaves_the_direct_convolution_of_onednn() -> None:
+    case = Case((2, 16, 12, 12), (16, 16, 3, 3), (2, 16, 12, 12), True, THREE)
+    kernels = fast()
+
+    def refuse(*_: object) -> None:
+        raise OneDnnRefused("no matmul")
+
+    with (
+        patch.object(winograd, "RATE", 0),
+        patch.multiple(WinogradCalls, forward=refuse, data=refuse, weights=refuse),
+        patch.multiple(
+            plain_convolution.Convolution, convolution=refuse, convolution_data=refuse, convolution_weights=refuse
+        ),
+    ):
+        found = results(kernels, case)
+    assert len(kernels.refusals) == 3
+    for got, expected in zip(found, results(REFERENCE, case), strict=True):
         near(got, expected)
 
 

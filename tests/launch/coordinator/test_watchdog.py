@@ -112,6 +112,17 @@ def test_a_worker_that_never_comes() -> None:
     assert found[1] == "did not connect within 60 s of its start; look at its log"
 
 
+def test_a_worker_that_is_started_later_has_as_long() -> None:
+    scene = Scene()
+    for _ in range(int(2 * START_SECONDS / LOOK)):
+        scene.members[1].heard = scene.now
+        assert scene.look() is None
+    scene.members[1] = MemberRecord(1, heard=scene.now, since=scene.now)
+    found = scene.blamed_after(2 * START_SECONDS)
+    assert found is not None
+    assert START_SECONDS < found[0] <= START_SECONDS + 2 * LOOK
+
+
 def test_all_that_never_come_are_named_at_once() -> None:
     members = [MemberRecord(rank, identity=b"x" if rank == 1 else b"") for rank in range(4)]
     watch = Watchdog(members, PATIENCE, 0.0, 5.0, "call them")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
@@ -13,6 +14,7 @@ from netpart.checkpoint.safetensors_file import create_checkpoint, join_checkpoi
 from netpart.checkpoint.steps import updater_file
 from netpart.graph.partition import Partition
 from netpart.graph.saved_holdings import assign_checkpoint_writes
+from netpart.kernels.op import Array
 from netpart.launch.coordinator.snapshot_book import SnapshotBook
 from netpart.launch.snapshots.duties import assign_duties
 from netpart.launch.snapshots.reader import SnapshotFile, SnapshotReader, encode_region_map
@@ -65,8 +67,9 @@ class SnapshotTeam:
             schedule.tell_sent()
         while self.told:
             decision = self.book.hear(self.told.pop(0).snapshot)
-            for schedule in self.schedules if decision else ():
-                schedule.heed(decision)  # type: ignore[arg-type]
+            for schedule in self.schedules:
+                if decision is not None:
+                    schedule.heed(decision)
 
 
 @contextmanager
@@ -96,9 +99,14 @@ def restore_player(player: Player, reader: SnapshotReader) -> None:
     fill_from_checkpoint(player, SnapshotFile(reader, PARAMETERS), {"": player.parameters.values})
 
 
-def _states(player: Player):  # type: ignore[no-untyped-def]
+def _states(player: Player) -> dict[str, Callable[[int], Array]]:
+    """The arrays of the updater's state by the suffix of their names, each as a function of the holding."""
     updater = player.machine.updater
-    return {f".{s}": (lambda h, s=s: player.machine.state[h][s]) for s in (updater.states if updater else ())}
+    return {f".{s}": partial(_state, player, s) for s in (updater.states if updater else ())}
+
+
+def _state(player: Player, name: str, holding: int) -> Array:
+    return player.machine.state[holding][name]
 
 
 def save_checkpoint(ensemble: Ensemble, path: Path) -> None:

@@ -104,6 +104,21 @@ def test_any_one_worker_may_be_lost(example: Example) -> None:
             assert memory_of(again) == memory_of(whole)
 
 
+def test_a_snapshot_that_is_dropped_early_does_not_prevent_later_ones() -> None:
+    """A worker that is a step ahead skips one, and the decision comes before the other worker has reached its step."""
+    cut = partition_job(job(data(), product("fc", "data", 4), layer("loss", "kSoftmaxLoss", "fc", "data")), 2)
+    whole = Ensemble(cut)
+    whole.initialise()
+    with services_of(2) as services:
+        team = SnapshotTeam(whole, services)
+        team.schedules[0].take(10)
+        team.schedules[0].take(20)
+        team.decide()
+        for step in (10, 20, 30):
+            team.take(step)
+        assert team.book.committed == 30
+
+
 def test_without_both_copies_the_snapshot_is_lost() -> None:
     cut = partition_job(job(data(), product("fc", "data", 4), layer("loss", "kSoftmaxLoss", "fc", "data")), 2)
     whole = Ensemble(cut)

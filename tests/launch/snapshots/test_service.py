@@ -6,7 +6,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from random import Random
 from time import monotonic
 from typing import Any
@@ -186,7 +187,7 @@ WRONG: dict[str, tuple[RegionHeadProto, bytes]] = {
 
 
 @pytest.fixture(name="kept", scope="module")
-def kept_service():  # type: ignore[no-untyped-def]
+def kept_service() -> Iterator[tuple[RegionService, RegionLink]]:
     """A service with a committed snapshot, and a link of someone who knows the secret."""
     with services_of(2) as (sender, receiver):
         begin(sender, receiver)
@@ -230,7 +231,7 @@ def test_any_bytes_are_answered_or_refused(kept: tuple[RegionService, RegionLink
         for _ in range(random.randrange(1, 6)):
             head[random.randrange(len(head))] = random.randrange(256)
         parts = [b"", bytes(head), random.randbytes(48), b"more"][: random.choice([1, 2, 3, 3, 3, 4])]
-        answered(link, lambda parts=parts: link.socket.send_multipart(parts))  # type: ignore[misc]
+        answered(link, partial(link.socket.send_multipart, parts))
         receiver.store.drop(NEXT)
         assert contents(receiver.store)[STEP] == before[STEP]
         for other in set(receiver.store.generations()) - {STEP}:
@@ -244,14 +245,14 @@ def test_a_flipped_bit_or_a_replay_is_refused_on_sealed_links() -> None:
         link = RegionLink(sender.context, receiver.address, LINKS[AES_GCM])
         head = ranges((0, 0, 8))
         head.step = STEP.step
-        sealed = link._sealer.seal(head.SerializeToString(), b"8 bytes.")  # type: ignore[union-attr]
+        assert link._sealer is not None
+        sealed = link._sealer.seal(head.SerializeToString(), b"8 bytes.")
         for place in range(3):
             for at in range(len(sealed[place])):
                 forged = [bytearray(part) for part in sealed]
                 forged[place][at] ^= 1
-                assert answered(link, lambda forged=forged: link.socket.send_multipart(forged)).verb == (  # type: ignore[misc]
-                    RegionHeadProto.REFUSED
-                )
+                refused = answered(link, partial(link.socket.send_multipart, forged))
+                assert refused.verb == RegionHeadProto.REFUSED
                 assert receiver.store.generations() == {}
         assert answered(link, lambda: link.socket.send_multipart(sealed)).verb == RegionHeadProto.TAKEN
         assert answered(link, lambda: link.socket.send_multipart(sealed)).verb == RegionHeadProto.REFUSED

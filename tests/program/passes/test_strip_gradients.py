@@ -121,3 +121,10 @@ def agree(cut: Partition) -> None:
         compare_metrics(parts.step("train", step), expected, f"step {step}")
         for parameter in whole.partition.parameters:
             close(parts.parameter(parameter.name), whole.parameter(parameter.name), f"{parameter.name}, step {step}")
+
+
+@given(st.integers(1, 5000), st.integers(1, 600))
+def test_the_number_of_strips_is_limited(outputs: int, inputs: int) -> None:
+    with patch.object(strip_gradients, "STRIP", 1 << 10):
+        found = strip_gradients._even_rows(outputs, strip_gradients.most_rows(outputs, 4 * inputs))
+    assert len(found) <= strip_gradients.MOST_STRIPS

@@ -141,8 +141,9 @@ export class ExplainPanel {
     const text = (value) => (value ? bytesText(value) : "-");
     const rows = [...pairs].map(([key, ways]) => [key, ...ways.map(text)]);
     const alike = rows.every((row) => row[1] === rows[0][1] && row[2] === rows[0][2]);
-    if (alike && rows.length > 4) {
-      const members = [...new Set(this.content.moves.bridges[move].flatMap((row) => this.model.workers(row[0])))].sort((x, y) => x - y);
+    const ends = this.content.moves.bridges[move].flatMap(([from, to]) => [...this.model.workers(from), ...this.model.workers(to)]);
+    const members = [...new Set(ends)].sort((x, y) => x - y);
+    if (alike && rows.length > 4 && rows.length === members.length * (members.length - 1)) {
       return element("p", {}, `workers ${members.join(", ")}, each to each other: ${rows.length} pairs, ${rows[0][1]} of values and ${rows[0][2]} of gradients for each`);
     }
     return tableOf(["workers", ["values", true], ["gradients back", true]], rows.map(([key, ...ways]) => [key, ...ways.map((way) => [way, true])]));

@@ -123,7 +123,7 @@ export class NetPage {
     const keys = {
       "/": () => at("search").focus(), e: () => this.panel.showEdges(), t: () => this.panel.showTable(),
       d: () => this.setDark(!this.dark), l: () => this.#toggleList(), u: () => this.unfoldAll(true), f: () => this.unfoldAll(false),
-      p: () => this.player.toggle(), "[": () => this.player.go(this.player.tick - 1), "]": () => this.player.go(this.player.tick + 1),
+      p: () => this.player.toggle(), "[": () => this.player.seek(this.player.tick - 1), "]": () => this.player.seek(this.player.tick + 1),
       w: () => this.player.goToWait(), Escape: () => this.choose(null),
     };
     if (!keys[event.key]) return;

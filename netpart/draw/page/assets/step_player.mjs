@@ -57,10 +57,10 @@ export class StepPlayer {
     this.order = new StepOrder(model.content);
     this.playing = false;
     parts.slider.max = String(this.order.last);
-    parts.slider.addEventListener("input", () => this.go(Number(parts.slider.value)));
+    parts.slider.addEventListener("input", () => this.seek(Number(parts.slider.value)));
     parts.play.addEventListener("click", () => this.toggle());
-    parts.back.addEventListener("click", () => this.go(this.tick - 1));
-    parts.next.addEventListener("click", () => this.go(this.tick + 1));
+    parts.back.addEventListener("click", () => this.seek(this.tick - 1));
+    parts.next.addEventListener("click", () => this.seek(this.tick + 1));
     parts.wait.addEventListener("click", () => this.goToWait());
     this.tick = 0;
   }
@@ -74,15 +74,22 @@ export class StepPlayer {
     this.parts.lines.replaceChildren(...all.map((found, worker) => this.#line(worker, found)));
   }
 
+  // What the user chooses ends the playing, which would go on from elsewhere.
+  seek(tick) {
+    if (this.playing) this.toggle();
+    this.go(tick);
+  }
+
   goToWait() {
     const found = this.order.nextWait(this.tick + 1);
-    if (found >= 0) this.go(found);
+    if (found >= 0) this.seek(found);
     else this.parts.where.textContent = "no worker waits after this";
   }
 
   toggle() {
     this.playing = !this.playing;
     this.parts.play.textContent = this.playing ? "Pause" : "Play";
+    cancelAnimationFrame(this.frame);
     if (this.playing) this.#run(performance.now(), this.tick >= this.order.last ? 0 : this.tick);
   }
 
@@ -91,7 +98,7 @@ export class StepPlayer {
     const tick = from + Math.floor(((performance.now() - began) / 1000) * PER_SECOND);
     if (tick !== this.tick) this.go(tick);
     if (tick >= this.order.last) this.toggle();
-    else requestAnimationFrame(() => this.#run(began, from));
+    else this.frame = requestAnimationFrame(() => this.#run(began, from));
   }
 
   #boxOf(worker, act) {
