@@ -89,7 +89,6 @@ class PhaseCompiler:
         self.order = schedule_order(self.parameters.partition.job)
         self.program = Program(phase, micros, metrics=plan_metrics(micros))
         self.layers = layers_by_part(micros, worker)
-        self.strips = GradientStrips(self.memory, self.layers, self.width)
         self.keep = False
         self.before: list[Instruction] = []
         self.after: list[Instruction] = []
@@ -162,7 +161,7 @@ class PhaseCompiler:
         if self.kernels.gathers:
             return found
         found = update_early(buffers, found)
-        return found if self.keep else self.strips.cut(found)
+        return found if self.keep else GradientStrips(self.memory, self.layers, self.width).cut(found)
 
     def plan_memory(self, instructions: list[Instruction]) -> tuple[dict[int, int], dict[int, int], int]:
         """The buffers that use the memory of another one, the offsets of all buffers, and the bytes of the arena."""

@@ -32,7 +32,7 @@ RowRange = tuple[int, int]
 
 
 class GradientStrips:
-    """The pass, for a phase; a strip's memory is named once, however often the instructions are listed."""
+    """The pass, for one list of the instructions of a phase: a trial of recomputation takes back the buffers it made."""
 
     def __init__(self, memory: BufferTable, layers: PartLayers, width: int) -> None:
         self.memory = memory

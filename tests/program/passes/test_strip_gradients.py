@@ -94,9 +94,11 @@ def test_workers_with_neurons_of_their_own_strip_their_gradients() -> None:
 
 @pytest.mark.parametrize("rule", [UpdaterType.kSGD, UpdaterType.kAdam, UpdaterType.kAdamW])
 @pytest.mark.parametrize("cuts", [-1, 1])
-def test_training_is_the_same(rule: UpdaterType, cuts: int) -> None:
+@pytest.mark.parametrize("recompute", [False, True])
+def test_training_is_the_same(rule: UpdaterType, cuts: int, recompute: bool) -> None:
     conf = net()
     conf.updater.type = rule
+    conf.neuralnet.recompute = recompute
     for each in conf.neuralnet.layer:
         if cuts > 0 and each.type == conf.neuralnet.layer[1].type:
             each.partition_dim = cuts
