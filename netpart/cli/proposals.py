@@ -23,6 +23,7 @@ Steps with a prediction beside them are simulated, message by message; all other
 LEAST = """
 "At least": a step of this plan takes no less, so it is not the fastest, and not worked out."""
 LATE = " Those with less than the\nchosen plan are not worked out for lack of time: a larger --limit tries them."
+UNTRIED = "\n{} of micro-batches, variants and groups {} not tried for lack of time: a larger --limit tries {}."
 AGAIN = ' "again": activations are computed again, as there is not enough memory to keep them.'
 
 
@@ -52,7 +53,7 @@ def print_plan_tables(job: Job, portfolio: Portfolio, best: Proposed, objective:
     head = (*PLANS, *PREDICTED * simulated, *FIGURES)
     TextTable(head, [_proposal_cells(row, row is best, devices, simulated) for row in able]).print()
     notes = AGAIN * any(row.recompute for row in able) + _floor_text(able) + PLAYED * simulated
-    print(f"\n{FOOTNOTE}{notes}{_proof_text(able)}")
+    print(f"\n{FOOTNOTE}{notes}{_proof_text(able)}{_untried_text(portfolio.untried)}")
     if refused := _refusal_lines(portfolio):
         print("\n".join(["", *refused]))
 
@@ -62,6 +63,15 @@ def _floor_text(rows: list[Proposed]) -> str:
     floors = [row.seconds for row in rows if row.is_floor]
     known = min((row.seconds for row in rows if row.usable), default=0.0)
     return LEAST * bool(floors) + LATE * (min(floors, default=known) < known)
+
+
+def _untried_text(count: int) -> str:
+    """What the limit left out, as a sentence; "" if nothing."""
+    from netpart.units import plural_text
+
+    if not count:
+        return ""
+    return UNTRIED.format(plural_text(count, "combination"), *(("is", "it") if count == 1 else ("are", "them")))
 
 
 def _proof_text(rows: list[Proposed]) -> str:

@@ -12,7 +12,7 @@ REPEATED = 1 << 18
 
 
 class Rotary(Verbs):
-    """x, y (batch, ..., T, D), D even; y may be x."""
+    """x, y (..., T, D), D even; y may be x."""
 
     def rotate(self, x: Array, y: Array, angles: Array, sign: int = 1) -> Op:
         """y = x with each pair of neighbours (x[2i], x[2i+1]) of a row rotated by ``sign`` · ``angles`` (T, D/2).
@@ -26,7 +26,7 @@ class Rotary(Verbs):
         pair = self.xp.result_type(self.dtype, "complex64")
         points = x.view(pair)
         turned = y.view(pair)
-        turns = _repeat_turns(xp, xp.exp(sign * 1j * angles).astype(pair), points[0])
+        turns = _repeat_turns(xp, xp.exp(sign * 1j * angles).astype(pair), points[0] if points.ndim > 2 else points)
         return Op(lambda: xp.multiply(points, turns, out=turned))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from netpart.choices import HIERARCHICAL, NCCL
+from netpart.choices import DIRECT, DOUBLING, HIERARCHICAL, NCCL, RING
 from netpart.collectives import (
     Schedule,
     choose_algorithm,
@@ -133,8 +133,8 @@ class Exchange:
     @cached_property
     def roles(self) -> tuple[int, ...]:
         """By place, its role: equal for places that may stand for each other, whatever the sizes of blocks."""
-        # Most collectives are the same seen from every place, unless some blocks are empty, or in a tree.
-        if all(self.sizes) and len(set(map(len, self.messages_by_place))) == 1:
+        # These are the same seen from every place, unless some blocks are empty.
+        if self.algorithm in (RING, DOUBLING, DIRECT) and all(self.sizes):
             return (0,) * len(self.members)
         return find_place_roles(self.schedule, len(self.members))
 

@@ -72,6 +72,7 @@ def shown_text(page: Page, selector: str) -> str:
 
 
 @pytest.mark.peers
+@pytest.mark.alone
 def test_a_run_of_three_workers_one_of_which_is_killed(tmp_path: Path, browser: Browser) -> None:
     with WatchedRun(tmp_path, train_steps=10_000_000, disp_freq=200) as run:
         page = browser.new_page()

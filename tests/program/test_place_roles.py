@@ -29,6 +29,10 @@ def test_the_root_of_a_tree_has_a_role_of_its_own() -> None:
     assert 1 < len(set(roles)) < 16
 
 
+def test_the_two_places_of_a_tree_differ() -> None:
+    assert len(set(exchange_of(TREE, 2, 4).roles)) == 2, "one of them waits for the other"
+
+
 def test_of_empty_blocks_at_even_distances_few_places_differ() -> None:
     assert len(set(exchange_of(DOUBLING, 128, 16).roles)) <= 8
 

@@ -108,6 +108,8 @@ class Portfolio:
         self.simulate = None if self.chooses_by_floors else simulate
         self.spares: list[Proposal] = []
         self.fits = False
+        self.untried = 0
+        """The number of ways, and of groups of devices for an allocator, that were not tried for lack of time."""
         found = self.regroup(list(self.propose()), groups)
         if self.simulate:
             known = simulate_fastest([*found, *self.spares], self.simulate)
@@ -204,7 +206,9 @@ class Portfolio:
         found = {p.row.name: p for p in proposals}
         for group, name in product(groups, [name for name in ALLOCATORS if name in found]):
             # What a proposal costs is not known before: the last one may end after the limit.
-            if process_time() < self.ends:
+            if process_time() >= self.ends:
+                self.untried += 1
+            else:
                 pair = found[name], self.planned(name, PLANNERS.get(name), group)
                 found[name] = min(pair, key=lambda p: (bool(p.row.refused), p.row.is_floor, p.row.seconds))
         return list(found.values())
@@ -300,6 +304,7 @@ class Portfolio:
         kept = next((p for p in map(self.fitted, tried) if not p.row.refused), None)
         late = (self.fitted(self.laid_out(name, *way)) for way in ways if not self.fits)
         kept = kept or next((p for p in late if not p.row.refused), None)
+        self.untried += sum(1 for _ in ways)
         faster = (p for p in tried if kept is None or p.row.seconds < kept.row.seconds)
         tries = filter(None, map(self.with_recomputation, faster))
         # The plans of the search are few, and the one that is made for little memory is not the first.

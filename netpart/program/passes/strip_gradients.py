@@ -32,7 +32,7 @@ RowRange = tuple[int, int]
 
 
 class GradientStrips:
-    """The pass, for one list of the instructions of a phase: a trial of recomputation takes back the buffers it made."""
+    """The pass, for one list of the instructions of a phase: the buffers of another list may be gone."""
 
     def __init__(self, memory: BufferTable, layers: PartLayers, width: int) -> None:
         self.memory = memory
