@@ -103,6 +103,7 @@ lint: env ## check format, lint, types, floors and the layout of jobs, without t
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/netpart fmt --check graphs
+	$(BIN)/oxlint --silent netpart
 
 fix: env ## format, and repair what ruff can repair
 	$(BIN)/ruff check --fix

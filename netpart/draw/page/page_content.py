@@ -82,7 +82,7 @@ def _about(source: PageSource, table: dict[str, Any]) -> dict[str, Any]:
     """The heading, and what the page is of."""
     shown = source.shown
     return {
-        "name": shown.name, "title": shown.title, "traffic": shown.traffic, "workers": shown.workers,
+        "title": shown.title, "traffic": shown.traffic, "workers": shown.workers,
         "moved": sum(row["moved"] for row in table["layers"]), "verbs": VERBS,
         "colours": [list(asdict(worker_colour(worker)).values()) for worker in range(shown.workers)],
     }  # fmt: skip
@@ -171,7 +171,6 @@ class FoldedGraph:
             "target": [self.layer_number(groups[arrow.target].name) for arrow in arrows],
             "forward": [arrow.traffic.forward for arrow in arrows],
             "backward": [arrow.traffic.backward for arrow in arrows],
-            "text": [self.texts.number("\n".join(arrow.traffic.lines)) for arrow in arrows],
             "frames": [sorted({a.frame for a in arrow.traffic.arrows if a.frame >= 0}) for arrow in arrows],
             "bridges": [[[self.numbers[self.tree.parts[a.source]], self.numbers[self.tree.parts[a.target]],
                           a.forward, a.backward] for a in arrow.traffic.arrows] for arrow in arrows],

@@ -25,12 +25,10 @@ export class BoxPainter {
     this.scale = scale;
     this.visible = visible;
     this.look = look;
-    this.painted = 0;
   }
 
   paint() {
     this.#paintInside(0, 0, 0, 0, 0);
-    return this.painted;
   }
 
   #isVisible(left, top, width, height) {
@@ -60,7 +58,6 @@ export class BoxPainter {
 
   #paintEnd(box, index, [x, y, width, height], left, top) {
     const child = this.model.children[box][index];
-    this.painted += 1;
     if (child === undefined) this.#paintPort(this.model.boxes.ports[box][index - this.model.children[box].length], x, y, width, height);
     else if (this.placement.isOpen(child)) this.#paintOpen(child, x, y, width, height, left, top);
     else this.#paintBox(child, x, y, width, height);

@@ -5,7 +5,7 @@
 // did not overlap before overlaps afterwards.
 
 export const HEADER = 20; // height of the title of an unfolded box
-export const PADDING = 10; // around its inside
+const PADDING = 10; // around its inside
 
 // A piecewise linear map of [0, length] in which every interval {low, high, need} is at least `need` long.
 export function stretchAxis(length, intervals) {

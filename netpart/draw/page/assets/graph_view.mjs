@@ -1,6 +1,6 @@
 // GraphView: a canvas with a net, to move, to zoom, to unfold and to choose from.
 //
-//     const view = new GraphView(canvas, new FoldModel(content), { uncut: false, theme: LIGHT, onChoose, onUnfold });
+//     const view = new GraphView(canvas, new FoldModel(content), { uncut: false, onChoose, onUnfold });
 //     view.select({ box })                      choose a box, or with { arrow: true, box, a, b } an arrow in its inside
 //     view.setEdgeHeat(new Map([[name, seconds], ...]))    by names of bridge halves or collectives; an empty map ends it
 //     view.setMarks([{ worker, box, waitsFor }, ...])      where each worker is
@@ -28,8 +28,7 @@ export class GraphView {
     this.top = 0;
     this.marks = [];
     this.look = { chosen: null, heat: new Map(), version: 0 };
-    this.painted = 0;
-    this.setTheme(options.theme ?? LIGHT);
+    this.setTheme(LIGHT);
     this.refold();
     this.#listen();
     new ResizeObserver(() => this.#resize()).observe(canvas);
@@ -156,7 +155,7 @@ export class GraphView {
     context.fillStyle = this.look.theme.page;
     context.fillRect(0, 0, canvas.width, canvas.height);
     context.setTransform(ratio * this.scale, 0, 0, ratio * this.scale, ratio * this.left, ratio * this.top);
-    this.painted = new BoxPainter(context, this.placement, this.scale * ratio, this.#visible(), this.look).paint();
+    new BoxPainter(context, this.placement, this.scale * ratio, this.#visible(), this.look).paint();
     this.#paintMarks(ratio);
   }
 

@@ -10,7 +10,7 @@ export const DARK = {
 };
 
 // Two colours "#rrggbb", mixed; `share` is that of the second.
-export function mixColours(one, other, share) {
+function mixColours(one, other, share) {
   const parse = (text) => [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16));
   const [first, second] = [parse(one), parse(other)];
   const mixed = first.map((value, index) => Math.round(value * (1 - share) + second[index] * share));
