@@ -4,7 +4,7 @@ The bytes are the same. The seconds are of a model that plays one micro-batch la
 at the pace of the busiest worker; the simulation plays every message of every step. Where messages cost nothing they
 differ by no more than FREE times; where these are all that there is, as in nets as small as these, by COSTLY times. So
 it is with workers in hosts that share a card, and with hosts in racks. With delayed gradients, several mini-batches
-compete for a card that is shared: DELAYED times.
+compete for workers and cards: DELAYED times.
 """
 
 from __future__ import annotations
@@ -65,8 +65,9 @@ def test_predictions_of_delayed_pipelines_are_near_what_is_simulated(
     hold_prediction(partition_by_scheme(job, workers, scheme="pipeline", phases=("train",)), cluster, DELAYED)
 
 
-def hold_prediction(cut: Partition, cluster: ClusterProto, costly: float = COSTLY) -> None:
-    """Compare the prediction for a cut with a simulation, in bytes and seconds: these may differ ``costly`` times."""
+def hold_prediction(cut: Partition, cluster: ClusterProto, most: float = 0.0) -> None:
+    """Compare the prediction for a cut with a simulation, in bytes and seconds: these may differ ``most`` times (0:
+    FREE or COSTLY)."""
     cluster.device.add(count=cut.workers, flops=SPEED)
     devices = devices_of_cluster(cluster)
     told = predict_step(cut, devices)
@@ -77,5 +78,5 @@ def hold_prediction(cut: Partition, cluster: ClusterProto, costly: float = COSTL
             ends[event.step] = max(ends[event.step], event.end)
     assert sum(sum(t.counts.values()) for t in simulation.transports) == STEPS * told.moved
     simulated = (ends[-2] - ends[WARM_UP - 1]) / (STEPS - 1 - WARM_UP)  # the last step may end earlier ones as well
-    most = FREE if devices.link == NOTHING else costly
+    most = most or (FREE if devices.link == NOTHING else COSTLY)
     assert simulated / most <= told.seconds <= simulated * most + 1e-9
