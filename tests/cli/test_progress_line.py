@@ -62,6 +62,7 @@ def test_short_work_shows_nothing_on_a_terminal(monkeypatch: pytest.MonkeyPatch)
     assert written == []
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("words", sampled(["partition", "check", "simulate --by flops --steps 1 --link 50e-6,1e9"], 3))
 def test_a_verb_is_not_silent_for_two_seconds(words: str) -> None:
     """From its start to its end, on a terminal for all that it writes."""
