@@ -100,9 +100,7 @@ class Calls:
         self.owned += [piece.whole for piece in pieces.values()]
         self.runs.append(partial(_run_along, run, [(parts[arg], *pieces[arg]) for arg in pieces], times))
 
-    def _bind_parts(
-        self, desc: PrimitiveDesc, args: Iterable[int]
-    ) -> tuple[Callable[[], int], dict[int, DnnlMemory]]:
+    def _bind_parts(self, desc: PrimitiveDesc, args: Iterable[int]) -> tuple[Callable[[], int], dict[int, DnnlMemory]]:
         """A run of the primitive on memory that is moved before each run, so that all its repetitions share it."""
         parts = {arg: DnnlMemory(desc.arg(arg)) for arg in args}
         return self._bind(desc, {**parts}), parts

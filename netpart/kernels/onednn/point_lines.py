@@ -59,11 +59,9 @@ class PointLines:
         """Append lines ``span`` = post(``matrix`` (lines, points) · the points of tile ``tile`` of the strip)."""
         self._map(matrix, strip, self._tile(tile), self._span(strip, span), post)
 
-    def _map(
-        self, matrix: Array, strip: Strip, source: Piece, target: Piece, post: Attributes | None = None
-    ) -> None:
-        """Append ``target`` = post(``matrix`` · ``source``). Most tiles and strips are alike, and so are their products;
-        ``post`` is the same in all calls of a direction."""
+    def _map(self, matrix: Array, strip: Strip, source: Piece, target: Piece, post: Attributes | None = None) -> None:
+        """Append ``target`` = post(``matrix`` · ``source``). Most tiles and strips are alike, and so are their
+        products; ``post`` is the same in all calls of a direction."""
         alike = source.whole is self.points, matrix.shape, strip.images, strip.tiles
         if alike not in self.products:
             self.products[alike] = self._describe(matrix.shape, strip, source.whole is self.points, post)
@@ -79,7 +77,9 @@ class PointLines:
 
     def _describe(self, shape: Shape, strip: Strip, gathers: bool, post: Attributes | None) -> PrimitiveDesc:
         """The product of a matrix of ``shape``: of points of a strip if it ``gathers``, else of lines."""
-        lines = MemoryDesc.strided((strip.images, shape[not gathers], self.line), (self.lines * self.line, self.line, 1))
+        lines = MemoryDesc.strided(
+            (strip.images, shape[not gathers], self.line), (self.lines * self.line, self.line, 1)
+        )
         tile = MemoryDesc.strided((strip.images, POINTS, self.line), (strip.tiles * self.line, self.size, 1))
         ends = (tile, lines) if gathers else (lines, tile)
         factor = MemoryDesc.of(np.empty((1, *shape), np.float32))
