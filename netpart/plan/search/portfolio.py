@@ -114,6 +114,7 @@ class Portfolio:
         self.fits = False
         self.predicted: dict[Hashable, PredictedWays] = {}
         self.late_groups = 0
+        self.known_floors: dict[Hashable, list[WayFloor]] = {}
         found = self.regroup(list(self.propose(groups)), groups)
         if self.simulate:
             known = simulate_fastest([*found, *self.spares], self.simulate)
@@ -234,7 +235,7 @@ class Portfolio:
             layout = self.layout_of(name, planner, workers, self.task.group)
         except NetpartError:
             return 0.0
-        return min(floor.seconds for floor in self.floors_of(layout.on(workers)))
+        return min(floor.seconds for floor in self.floors_of(name, replace(layout.on(workers), group=self.task.group)))
 
     def regroup(self, proposals: list[Proposal], groups: Sequence[int]) -> list[Proposal]:
         """``proposals``, with that for the best size of the groups of devices for each allocator."""
@@ -315,10 +316,17 @@ class Portfolio:
 
     def choose_by_floor(self, name: str, layout: PlannedLayout) -> Proposal:
         """The fastest way that fits; only its floor if that shows that it is not the fastest plan."""
-        chosen = self.choice.choose(name, self.floors_of(layout))
+        chosen = self.choice.choose(name, self.floors_of(name, layout))
         return replace(chosen, row=replace(chosen.row, gap=chosen.row.seconds / self.bound - 1))
 
-    def floors_of(self, layout: PlannedLayout) -> list[WayFloor]:
+    def floors_of(self, name: str, layout: PlannedLayout) -> list[WayFloor]:
+        """The floor of each way, found once for planners that place the blocks alike."""
+        key = _layout_key(name, layout)
+        if key not in self.known_floors:
+            self.known_floors[key] = self.find_floors(layout)
+        return self.known_floors[key]
+
+    def find_floors(self, layout: PlannedLayout) -> list[WayFloor]:
         """The floor of each way."""
         recomputes = self.job.proto.neuralnet.recompute
         jobs = ((way, with_micro_batches(self.job, way[1], recomputes)) for way in self.ways(layout))
@@ -358,7 +366,7 @@ class Portfolio:
 
     def ways_of(self, name: str, layout: PlannedLayout) -> PredictedWays:
         """The ways of a layout. Those of allocators that place the blocks alike are predicted once."""
-        key = name if layout.plan is None else tuple(layout.plan), layout.workers, layout.group
+        key = _layout_key(name, layout)
         if key not in self.predicted:
             ways = deque(self.ways(layout))
             self.predicted[key] = PredictedWays(ways, lambda way: self.laid_out(name, *way), bool(layout.proof))
@@ -440,3 +448,8 @@ class Portfolio:
             value = problem.value(layout.plan)
             found[objective] = value, problem.gap(value, task.bound(objective))
         return found
+
+
+def _layout_key(name: str, layout: PlannedLayout) -> Hashable:
+    """Equal for layouts with the same ways: of one planner, or of allocators that place the blocks alike."""
+    return name if layout.plan is None else tuple(layout.plan), layout.workers, layout.group
