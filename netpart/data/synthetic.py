@@ -37,7 +37,7 @@ class SyntheticRows(RowSource):
         self._seed = seed
         self._noise = np.float32(noise)
         self._stream = stream
-        self._keep = max(_BUDGET // (4 * prod(shape)), 1)
+        self._keep = _kept_patterns(shape)
         self._patterns: dict[int, NDArray[np.float32]] = {}
 
     def classes_of(self, step: int, lo: int, hi: int) -> NDArray[np.int32]:
@@ -69,6 +69,16 @@ class SyntheticRows(RowSource):
 
     def _bits(self, stream: int, row: int) -> np.random.Philox:
         return stream_bits(self._seed, stream, row)
+
+
+def _kept_patterns(shape: Shape) -> int:
+    """The most patterns that are kept."""
+    return max(_BUDGET // (4 * prod(shape)), 1)
+
+
+def pattern_bytes(shape: Shape, classes: int) -> int:
+    """Bytes of the patterns of so many classes that are kept."""
+    return min(classes, _kept_patterns(shape)) * 4 * prod(shape)
 
 
 def stream_bits(seed: int, stream: int, row: int) -> np.random.Philox:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import isqrt
 
+import numpy as np
+
 from netpart.collectives import GRADIENT
 from netpart.collectives.cluster_network import network_of_hosts
 from netpart.collectives.kinds import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER
@@ -14,12 +16,12 @@ from netpart.graph.graph import Collective
 from netpart.graph.holdings import Bucket
 from netpart.program.buffer_table import BufferTable
 from netpart.program.buffers import Order, View, item_size
-from netpart.program.exchange import KEPT, Blocks, Exchange, plan_exchange
+from netpart.program.exchange import KEPT, Blocks, Exchange, Numbers, plan_exchange
 from netpart.program.instructions import Channel, CollectiveStart, Way
 from netpart.program.memory_orders import order_for_shape
 from netpart.proto.element import float_size
 from netpart.proto.job_pb2 import Collectives, JobProto
-from netpart.spec import FLOAT, Region, contains, extent, whole_region
+from netpart.spec import FLOAT, Region, extent, whole_region
 
 KEPT_BLOCKS = 256
 """Collectives whose blocks are kept, in the place where workers hold them."""
@@ -37,8 +39,10 @@ class HeldRegion:
         view = self.view
         if view is None:
             return (None,) * len(blocks)
-        boxes = _move_blocks(blocks, self.region, tuple([lo for lo, _ in view.box]))
-        return tuple([None if box is None else view if box == view.box else View(view.buffer, box) for box in boxes])
+        found: list[View | None] = [None] * len(blocks)
+        for b, box in _move_blocks(blocks, self.region, tuple([lo for lo, _ in view.box])):
+            found[b] = view if box == view.box else View(view.buffer, box)
+        return tuple(found)
 
 
 class ExchangeFactory:
@@ -113,12 +117,22 @@ class ExchangeFactory:
 
 # The workers of a collective ask for the same blocks one after another.
 @lru_cache(maxsize=KEPT_BLOCKS)
-def _move_blocks(blocks: Blocks, region: Region, starts: tuple[int, ...]) -> Blocks:
-    """Those of ``blocks`` within ``region``, moved as its lowest corner is moved to ``starts``; None for the others."""
+def _move_blocks(blocks: Blocks, region: Region, starts: tuple[int, ...]) -> list[tuple[int, Region]]:
+    """Those of ``blocks`` within ``region`` by their index, moved as its lowest corner is moved to ``starts``."""
     offsets = [start - lo for start, (lo, _) in zip(starts, region, strict=True)]
-    return tuple(
-        [_move_block(block, offsets) if block is not None and contains(region, block) else None for block in blocks]
-    )
+    lows, highs = _block_bounds(blocks)
+    first, last = np.array(region).reshape(-1, 2).T
+    inside = np.flatnonzero(((lows >= first) & (highs <= last)).all(axis=1)).tolist()
+    return [(b, _move_block(block, offsets)) for b in inside if (block := blocks[b]) is not None]
+
+
+@lru_cache(maxsize=16)
+def _block_bounds(blocks: Blocks) -> tuple[Numbers, Numbers]:
+    """[block, axis]: where each block begins, and where it ends; for None it is empty."""
+    rank = next((len(block) for block in blocks if block is not None), 0)
+    empty = ((0, 0),) * rank
+    found = np.array([empty if block is None else block for block in blocks]).reshape(len(blocks), rank, 2)
+    return found[..., 0], found[..., 1]
 
 
 def _move_block(block: Region, offsets: Sequence[int]) -> Region:

@@ -68,6 +68,8 @@ class BaseInstruction:
 def _views_in(value: object) -> Iterator[View]:
     """The views in a field of an instruction, and those of instructions in the field that run as part of it."""
     for each in value if isinstance(value, tuple) else (value,):
+        if each is None:  # so are most blocks of a collective of many workers
+            continue
         if isinstance(each, View):
             yield each
         elif isinstance(each, CollectiveStart | Forward | Update):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -64,6 +64,7 @@ class Calls:
         self.owned: list[object] = []
         self.bound: list[tuple[str, str]] = []
         self.runs: list[Callable[[], int | None]] = []
+        self._moving: dict[PrimitiveDesc, tuple[Callable[[], int], dict[int, DnnlMemory]]] = {}
 
     def add(self, desc: PrimitiveDesc, args: Args) -> None:
         """Append a run of the primitive on ``args``."""
@@ -93,12 +94,16 @@ class Calls:
             first = {arg: first[arg] + times * steps[arg] for arg in wholes}
 
     def repeat(self, desc: PrimitiveDesc, pieces: Pieces, times: int = 1) -> None:
-        """Append ``times`` runs of the primitive on ``pieces``, each of which moves on by its step from run to run."""
-        parts = {arg: DnnlMemory(desc.arg(arg)) for arg in pieces}
+        """Append ``times`` runs of the primitive on ``pieces``, each of which moves on by its step from run to run.
+        ``desc`` has the same arguments in all calls."""
+        run, parts = self._moving[desc] = self._moving.get(desc) or self._bind_parts(desc, pieces)
         self.owned += [piece.whole for piece in pieces.values()]
-        self.runs.append(
-            partial(_run_along, self._bind(desc, {**parts}), [(parts[arg], *pieces[arg]) for arg in pieces], times)
-        )
+        self.runs.append(partial(_run_along, run, [(parts[arg], *pieces[arg]) for arg in pieces], times))
+
+    def _bind_parts(self, desc: PrimitiveDesc, args: Iterable[int]) -> tuple[Callable[[], int], dict[int, DnnlMemory]]:
+        """A run of the primitive on memory that is moved before each run, so that all its repetitions share it."""
+        parts = {arg: DnnlMemory(desc.arg(arg)) for arg in args}
+        return self._bind(desc, {**parts}), parts
 
     def each(
         self, memories: Sequence[DnnlMemory], rows: Sequence[Sequence[Array]], describe: Callable[[], None]
@@ -117,7 +122,7 @@ class Calls:
         if pad.nbytes:
             given[Arg.SCRATCHPAD] = self.temporary(pad)
         array = (_ExecArgument * len(given))(*(_ExecArgument(int(arg), m.handle) for arg, m in given.items()))
-        primitive = HandleOwner(lib.create("dnnl_primitive_create", desc.handle), "dnnl_primitive_destroy")
+        primitive = desc.primitive
         self.owned += [primitive, array, *given.values()]
         self.bound.append((desc.kind, desc.implementation))
         return partial(lib.execute, primitive.handle, self.stream.handle, len(given), array)

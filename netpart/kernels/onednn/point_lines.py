@@ -6,6 +6,7 @@ are (points, images, tiles, line): all tiles of a point are a tensor of their ow
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from math import prod
 
@@ -41,6 +42,8 @@ class PointLines:
         self.lines = shape[2]
         self.line = shape[1] * prod(shape[3:])
         self.size = strip.images * strip.tiles * self.line
+        self.products: dict[Hashable, PrimitiveDesc] = {}
+        self.factors: dict[tuple[Shape, bytes], DnnlMemory] = {}
         self.points = calls.temporary(MemoryDesc.strided((POINTS, self.size), (self.size, 1)))
 
     @property
@@ -50,27 +53,42 @@ class PointLines:
 
     def spread(self, matrix: Array, strip: Strip, tile: int, span: tuple[int, int]) -> None:
         """Append the points of tile ``tile`` of the strip = ``matrix`` (points, lines) · its lines ``span``."""
-        self._map(matrix, self._span(strip, span), self._tile(strip, tile), Attributes())
+        self._map(matrix, strip, self._span(strip, span), self._tile(tile))
 
     def gather(self, matrix: Array, strip: Strip, tile: int, span: tuple[int, int], post: Attributes) -> None:
         """Append lines ``span`` = post(``matrix`` (lines, points) · the points of tile ``tile`` of the strip)."""
-        self._map(matrix, self._tile(strip, tile), self._span(strip, span), post)
+        self._map(matrix, strip, self._tile(tile), self._span(strip, span), post)
 
-    def _map(
-        self, matrix: Array, source: tuple[MemoryDesc, Piece], target: tuple[MemoryDesc, Piece], post: Attributes
-    ) -> None:
-        factor = DnnlMemory.of(np.ascontiguousarray(matrix)[None])
-        desc = PrimitiveDesc("matmul", factor.desc, source[0], None, target[0], attributes=post)
-        self.calls.repeat(desc, {Arg.SRC: Piece(factor), Arg.WEIGHTS: source[1], Arg.DST: target[1]})
+    def _map(self, matrix: Array, strip: Strip, source: Piece, target: Piece, post: Attributes | None = None) -> None:
+        """Append ``target`` = post(``matrix`` · ``source``). Most tiles and strips are alike, and so are their
+        products; ``post`` is the same in all calls of a direction."""
+        alike = source.whole is self.points, matrix.shape, strip.images, strip.tiles
+        if alike not in self.products:
+            self.products[alike] = self._describe(matrix.shape, strip, source.whole is self.points, post)
+        factor = self._factor(matrix)
+        self.calls.repeat(self.products[alike], {Arg.SRC: Piece(factor), Arg.WEIGHTS: source, Arg.DST: target})
 
-    def _span(self, strip: Strip, span: tuple[int, int]) -> tuple[MemoryDesc, Piece]:
+    def _factor(self, matrix: Array) -> DnnlMemory:
+        """``matrix`` as an argument of products."""
+        numbers = matrix.tobytes()
+        if (matrix.shape, numbers) not in self.factors:
+            self.factors[matrix.shape, numbers] = DnnlMemory.of(np.ascontiguousarray(matrix)[None])
+        return self.factors[matrix.shape, numbers]
+
+    def _describe(self, shape: Shape, strip: Strip, gathers: bool, post: Attributes | None) -> PrimitiveDesc:
+        """The product of a matrix of ``shape``: of points of a strip if it ``gathers``, else of lines."""
+        lines = MemoryDesc.strided(
+            (strip.images, shape[not gathers], self.line), (self.lines * self.line, self.line, 1)
+        )
+        tile = MemoryDesc.strided((strip.images, POINTS, self.line), (strip.tiles * self.line, self.size, 1))
+        ends = (tile, lines) if gathers else (lines, tile)
+        factor = MemoryDesc.of(np.empty((1, *shape), np.float32))
+        return PrimitiveDesc("matmul", factor, ends[0], None, ends[1], attributes=post)
+
+    def _span(self, strip: Strip, span: tuple[int, int]) -> Piece:
         """Lines ``span`` of each image of the strip: (images, lines, line)."""
-        desc = MemoryDesc.strided(
-            (strip.images, span[1] - span[0], self.line), (self.lines * self.line, self.line, 1)
-        )  # fmt: skip
-        return desc, Piece(self.memory, (strip.image * self.lines + span[0]) * self.line * FLOAT)
+        return Piece(self.memory, (strip.image * self.lines + span[0]) * self.line * FLOAT)
 
-    def _tile(self, strip: Strip, tile: int) -> tuple[MemoryDesc, Piece]:
+    def _tile(self, tile: int) -> Piece:
         """The points of a tile of each image: (images, points, line)."""
-        desc = MemoryDesc.strided((strip.images, POINTS, self.line), (strip.tiles * self.line, self.size, 1))
-        return desc, Piece(self.points, tile * self.line * FLOAT)
+        return Piece(self.points, tile * self.line * FLOAT)

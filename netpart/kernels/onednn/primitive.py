@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from functools import cached_property
 from typing import Any
 
 from netpart.kernels.onednn.library import Handle, HandleOwner, OneDnnRefused, load_onednn
@@ -56,7 +57,8 @@ def scale_argument(arg: Arg) -> int:
 
 
 class PrimitiveDesc(HandleOwner):
-    """The description of a primitive, with the implementation that oneDNN chose for it."""
+    """The description of a primitive, with the implementation that oneDNN chose for it. What oneDNN says of it is asked
+    once: a convolution by Winograd binds hundreds of alike runs."""
 
     def __init__(self, kind: str, *args: Any, attributes: Attributes | None = None) -> None:
         """Call dnnl_``kind``_primitive_desc_create.
@@ -66,6 +68,7 @@ class PrimitiveDesc(HandleOwner):
         plain loops ("ref"), which are very slow.
         """
         lib, self.kind = load_onednn(), kind
+        self._orders: dict[int, MemoryDesc] = {}
         plain = [_c_argument(a) for a in args]
         # A reorder names an engine after each of its two tensors; the others name one, first.
         first = [lib.engine] if kind != "reorder" else []
@@ -76,7 +79,12 @@ class PrimitiveDesc(HandleOwner):
         if self.implementation.startswith("ref"):
             raise OneDnnRefused(f"oneDNN: {kind} has only the implementation {self.implementation}")
 
-    @property
+    @cached_property
+    def primitive(self) -> HandleOwner:
+        """The primitive. It keeps nothing from run to run, so all runs on other memory share it."""
+        return HandleOwner(load_onednn().create("dnnl_primitive_create", self.handle), "dnnl_primitive_destroy")
+
+    @cached_property
     def implementation(self) -> str:
         """oneDNN's name of the implementation, for example brgconv:avx512_core."""
         name = ctypes.c_char_p()
@@ -85,10 +93,16 @@ class PrimitiveDesc(HandleOwner):
 
     def arg(self, arg: Arg | int) -> MemoryDesc:
         """The memory order that the primitive wants for argument ``arg``; of 0 bytes if it has no such argument."""
+        if int(arg) not in self._orders:
+            self._orders[int(arg)] = self._find_order(int(arg))
+        return self._orders[int(arg)]
+
+    def _find_order(self, arg: int) -> MemoryDesc:
+        """The memory order, as oneDNN says it."""
         lib = load_onednn()
         query = lib.calls.dnnl_primitive_desc_query_md
         query.restype = Handle
-        found = Handle(query(self.handle, Query.ARGUMENT, int(arg)))
+        found = Handle(query(self.handle, Query.ARGUMENT, arg))
         # The queried descriptor belongs to the primitive; a MemoryDesc destroys the one that it owns.
         return MemoryDesc(lib.create("dnnl_memory_desc_clone", found))
 

@@ -16,13 +16,16 @@ from netpart.kernels.op import Clock, Op
 from netpart.layers.checks import check_sources, fault
 from netpart.layers.layer import Layer
 from netpart.layers.part import Call, Needs
-from netpart.spec import INT, Region, Shape, Spec
+from netpart.spec import INT, Region, Shape, Spec, size
 
 if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
 
 PREFETCHING = "prefetching"
 """The name of the field, in the confs that have one."""
+SYNTHETIC = "synthetic_conf"
+ITEM = 4
+"""Bytes of a number of a row."""
 
 
 class RowInput(Layer):
@@ -67,6 +70,14 @@ class RowInput(Layer):
         if PREFETCHING in conf.DESCRIPTOR.fields_by_name:
             return bool(conf.prefetching)
         return any(isinstance(path, UrlPath) for path in self.data_files() or ())
+
+    def kept_bytes(self, region: Region) -> int:
+        """Bytes that a part keeps besides the rows of a step: one more mini-batch if the conf lets a thread read ahead,
+        and the mini-batches that are repeated."""
+        conf = getattr(self.conf, self.field)
+        ahead = PREFETCHING in conf.DESCRIPTOR.fields_by_name and bool(conf.prefetching)
+        repeated = self.conf.synthetic_conf.batches if SYNTHETIC in type(self).confs else 0
+        return (ahead + repeated) * ITEM * sum(map(size, self.outputs_of(region)))
 
     def records(self) -> int | None:
         """Rows of one pass over the data; None if the data is endless. May open the data."""

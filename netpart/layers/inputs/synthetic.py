@@ -10,11 +10,11 @@ from numpy.typing import DTypeLike
 
 from netpart.data.repeated_rows import repeat_batches
 from netpart.data.row_source import RowSource
-from netpart.data.synthetic import SyntheticRows
+from netpart.data.synthetic import SyntheticRows, pattern_bytes
 from netpart.layers.checks import at_least, fault
 from netpart.layers.inputs.rows import RowInput
 from netpart.layers.layer import Layer
-from netpart.spec import Shape
+from netpart.spec import Region, Shape
 
 TRAIN = 1
 
@@ -35,6 +35,12 @@ class SyntheticInput(RowInput):
 
     def data_files(self) -> tuple[()]:
         return ()
+
+    def kept_bytes(self, region: Region) -> int:
+        conf = self.conf.synthetic_conf
+        (first, last), shape = region[0], self.output.shape[1:]
+        drawn = conf.batches * (last - first) or conf.classes
+        return super().kept_bytes(region) + pattern_bytes(shape, min(drawn, conf.classes))
 
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
         conf = self.conf.synthetic_conf

@@ -45,7 +45,11 @@ def _phase_bytes(program: WorkerProgram, phase: Program, kernels: Kernels) -> in
     backwards = [each for each in phase.instructions if isinstance(each, Backward)]
     backwards += [each.first for each in backwards if each.first is not None]
     calls: list[Forward | Backward] = [*forwards, *backwards]
-    needs = (_call_bytes(phase, each, orders[each.micro, each.part], kernels) for each in calls)
+    # Most micro-batches have the same layers, and ask the same.
+    asked = {
+        (_call_question(phase, each, orders[each.micro, each.part]), isinstance(each, Backward)) for each in calls
+    }  # fmt: skip
+    needs = (_part_bytes(question, back, kernels) for question, back in asked if question.can_be_called)
     return max(needs, default=0)
 
 
@@ -55,8 +59,8 @@ def _memory_order(program: WorkerProgram, forward: Forward) -> Order:
     return next((order for view in views if (order := program.buffers[view.buffer].order)), ())
 
 
-def _call_bytes(phase: Program, call: Forward | Backward, order: Order, kernels: Kernels) -> int:
-    """The scratch of one call."""
+def _call_question(phase: Program, call: Forward | Backward, order: Order) -> PartQuestion:
+    """The part that one call computes."""
     graph = phase.micros[call.micro].graph
     part = graph.part_at(call.part)
     layer = graph.net.nodes[part.node].layer
@@ -68,8 +72,7 @@ def _call_bytes(phase: Program, call: Forward | Backward, order: Order, kernels:
     region = part.region
     if back is not None and back.rows is not None:
         region = (*region[:-1], (region[-1][0] + back.rows[0], region[-1][0] + back.rows[1]))
-    question = PartQuestion(layer, region, part.term, order, wanted, trains, narrow)
-    return _part_bytes(question, back is not None, kernels) if question.can_be_called else 0
+    return PartQuestion(layer, region, part.term, order, wanted, trains, narrow)
 
 
 def _part_bytes(question: PartQuestion, backward: bool, kernels: Kernels) -> int:

@@ -83,7 +83,7 @@ def pass_ends(
     ends = dict[int, float]()
     reads: dict[int, set[int]] = {node.index: {s.node for s in node.sources} for node in graph.net.nodes}
     if reverse:
-        reads = {n: {r for r, sources in reads.items() if n in sources} for n in reads}
+        reads = _invert(reads)
     # Nodes are in topological order, so their numbers, or these reversed, are an order of computation.
     for n in sorted(reads, reverse=reverse):
         for w in graph.placements[n].workers:
@@ -95,6 +95,15 @@ def pass_ends(
             done[n, w] = free[w] - later[n, w]
             ends[n] = max(ends.get(n, 0.0), free[w])
     return ends
+
+
+def _invert(reads: Mapping[int, set[int]]) -> dict[int, set[int]]:
+    """The readers of each node."""
+    found: dict[int, set[int]] = {n: set() for n in reads}
+    for reader, sources in reads.items():
+        for source in sources:
+            found[source].add(reader)
+    return found
 
 
 def _arrival_seconds(

@@ -162,11 +162,15 @@ class FloorModel:
 
     def layer_transfer(self, nbytes: Mapping[int, int], returns: bool) -> LayerTransfer:
         """The least transfer of so many bytes to each worker, or with ``returns`` from it."""
-        alone = {worker: {worker} for worker in self.watched}
         arrivals, handled = ([0.0] * len(self.devices) for _ in range(2))
         for worker, missing in nbytes.items():
             (handled if returns else arrivals)[worker] = missing / self.bandwidth if returns else self.arrival(missing)
-        return LayerTransfer(arrivals, handled, alone, {})
+        return LayerTransfer(arrivals, handled, self.alone, {})
+
+    @cached_property
+    def alone(self) -> dict[int, set[int]]:
+        """Each watched worker, connected with no other."""
+        return {worker: {worker} for worker in self.watched}
 
     def returns_gradient(self, node: int, output: int) -> bool:
         """True if all readers of an output return its gradient; where some are replicas, few of these do."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from netpart.graph.graph import Graph, Part
 from netpart.graph.partition import Partition
 from netpart.graph.saved_holdings import list_staged_bytes
+from netpart.plan.price.input_memory import input_bytes
 from netpart.plan.price.kernel_workspace import workspace_bytes
 from netpart.program.compile import compile_worker
 from netpart.program.kernel_choice import job_kernel_class
@@ -33,9 +34,10 @@ SHARED_MEMORY = LinkMemory(slots=True, opens=False)
 
 
 def program_memory(program: WorkerProgram, job: JobProto, links: LinkMemory = SHARED_MEMORY) -> int:
-    """Bytes of the buffers of a worker of ``job``, of the workspace of its kernels, and of messages in flight."""
+    """Bytes of the buffers of a worker of ``job``, of the workspace of its kernels, of messages in flight, and of what
+    its inputs keep."""
     messages = wire_bytes(program, links.slots) + (opened_bytes(program) if links.opens else 0)
-    return program.total_bytes + workspace_bytes(program, job) + messages
+    return program.total_bytes + workspace_bytes(program, job) + messages + input_bytes(program)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 from netpart.graph.net import Net, Node
 from netpart.plan.schemes.placing import BATCH, cut_on_axis, node_readers
@@ -60,6 +61,8 @@ def restrict_scheme(
     return placed
 
 
+# Many layers have outputs of one shape; their equal placements are one object.
+@lru_cache(maxsize=256)
 def _renumber_workers(workers: Workers, placement: Placement) -> Placement:
     """``placement`` with ``workers`` in place of workers 0, 1, ..."""
     return replace(placement, shards=tuple(Shard(workers[s.worker], s.region, s.term) for s in placement.shards))

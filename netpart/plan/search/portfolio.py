@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -36,6 +37,7 @@ from netpart.plan.search.planners import (
     PlannedLayout,
     Planner,
 )  # fmt: skip
+from netpart.plan.search.predicted_ways import PredictedWays, order_counts, predict_in_turn
 from netpart.plan.search.proposal import (
     PlacementKey,
     Proposal,
@@ -57,8 +59,10 @@ MICRO_BATCH_COUNTS = (1, 2, 4, 8, 16, 32)
 """Numbers of micro-batches that are tried for a pipeline, unless one is given."""
 GROUP_PROOFS = 16
 """EXACT has this fraction of its time for each objective, when other groups of devices are tried."""
-SEARCHES = {OPTIMAL: 0.5, OPTIMAL_STAGES: 0.5}
-"""The planners that search longest come first; each has this share of the time that is left."""
+AHEAD = 0.3
+"""The ways of all planners but those that search are predicted first, in up to this share of the time."""
+SEARCHES = {OPTIMAL: 0.4, OPTIMAL_STAGES: 0.4}
+"""The planners that search longest come next; each has this share of the time that is left."""
 ALLOCATOR_SHARE = 0.125
 """The share of the time of each search of an allocator: GABRA and EXACT, by two objectives."""
 
@@ -108,9 +112,10 @@ class Portfolio:
         self.simulate = None if self.chooses_by_floors else simulate
         self.spares: list[Proposal] = []
         self.fits = False
-        self.untried = 0
-        """The number of ways, and of groups of devices for an allocator, that were not tried for lack of time."""
-        found = self.regroup(list(self.propose()), groups)
+        self.predicted: dict[Hashable, PredictedWays] = {}
+        self.late_groups = 0
+        self.known_floors: dict[Hashable, list[WayFloor]] = {}
+        found = self.regroup(list(self.propose(groups)), groups)
         if self.simulate:
             known = simulate_fastest([*found, *self.spares], self.simulate)
             found, self.spares = known[: len(found)], known[len(found) :]
@@ -121,6 +126,11 @@ class Portfolio:
         """The rows of the table, the fastest first, then those with only a floor, and refused ones last."""
         rows = (p.row for p in self.proposals)
         return sorted(rows, key=lambda row: (bool(row.refused), row.is_floor, row.seconds))
+
+    @property
+    def untried(self) -> int:
+        """The number of ways, and of groups of devices for an allocator, that were not tried for lack of time."""
+        return self.late_groups + sum(len(ways.left) for ways in self.predicted.values())
 
     def best(self, objective: str = SECONDS) -> Proposal:
         """The proposal to use: one that is not slower than one worker or data parallelism.
@@ -169,7 +179,7 @@ class Portfolio:
         groups = self.task_of(layout.workers, layout.group).groups
         return [tuple(layout.workers[device] for device in groups[group]) for group in layout.plan]
 
-    def propose(self) -> Iterator[Proposal]:
+    def propose(self, groups: Sequence[int] = ()) -> Iterator[Proposal]:
         """The proposals of all planners, and the job as it is written if that sets a cut."""
         net = self.written.proto.neuralnet
         if net.scheme or net.user_scheme or any(is_cut_by_user(layer) for layer in net.layer):
@@ -178,17 +188,43 @@ class Portfolio:
             )
             yield self.fitted(self.price_cut(AS_WRITTEN, self.written, cut))
         planners = dict(PLANNERS.items())
+        if not self.chooses_by_floors:
+            self.predict_ahead(planners, groups)
         found = {
             name: self.planned(name, planners[name])
             for name in track_items(self.ordered(planners), "plan", len(planners))
         }
         yield from (found[name] for name in planners)
 
+    def predict_ahead(self, planners: Mapping[str, Planner], groups: Sequence[int]) -> None:
+        """The predictions of all ways, as far as there is time for them; between them the two long searches."""
+        begun = self.ends - process_time()
+        own = self.task.group
+        plain = [(name, own) for name in planners if name not in SEARCHES and name not in ALLOCATORS]
+        self.predict_rows(planners, plain, self.ends - (1 - AHEAD) * begun)
+        for name in SEARCHES:
+            if (ways := self.row_ways(name, planners[name], own)) is not None:
+                ways.try_in_time(self.ends)
+        allocated = [(name, group) for group in (own, *groups) for name in ALLOCATORS]
+        self.predict_rows(planners, [*allocated, *plain], self.ends)
+
+    def predict_rows(self, planners: Mapping[str, Planner], rows: Sequence[tuple[str, int]], ends: float) -> None:
+        """The ways of planners for groups, in turn until ``ends``. A planner is asked for its ways if there is time."""
+        asked = [(name, self.row_ways(name, planners[name], group)) for name, group in rows if process_time() < ends]
+        predict_in_turn([(name, ways) for name, ways in asked if ways is not None], ends)
+
+    def row_ways(self, name: str, planner: Planner, group: int) -> PredictedWays | None:
+        """The ways of a planner for all devices; None if it refuses them."""
+        try:
+            return self.ways_of(name, self.placed_layout(name, planner, tuple(range(len(self.task.devices))), group))
+        except NetpartError:
+            return None
+
     def ordered(self, planners: Mapping[str, Planner]) -> list[str]:
         """The names of planners. With floors, those with the least come first: the sooner a fast plan is known, the
         fewer others are rewritten."""
         if not self.chooses_by_floors:
-            return sorted(planners, key=lambda name: name not in SEARCHES)
+            return list(planners)
         everyone = tuple(range(len(self.task.devices)))
         return sorted(planners, key=lambda name: self.least_floor(name, planners[name], everyone))
 
@@ -199,19 +235,23 @@ class Portfolio:
             layout = self.layout_of(name, planner, workers, self.task.group)
         except NetpartError:
             return 0.0
-        return min(floor.seconds for floor in self.floors_of(layout.on(workers)))
+        return min(floor.seconds for floor in self.floors_of(name, replace(layout.on(workers), group=self.task.group)))
 
     def regroup(self, proposals: list[Proposal], groups: Sequence[int]) -> list[Proposal]:
         """``proposals``, with that for the best size of the groups of devices for each allocator."""
         found = {p.row.name: p for p in proposals}
         for group, name in product(groups, [name for name in ALLOCATORS if name in found]):
-            # What a proposal costs is not known before: the last one may end after the limit.
-            if process_time() >= self.ends:
-                self.untried += 1
-            else:
+            if not found[name].row.usable or self.group_seconds(name, group) < found[name].row.seconds:
                 pair = found[name], self.planned(name, PLANNERS.get(name), group)
                 found[name] = min(pair, key=lambda p: (bool(p.row.refused), p.row.is_floor, p.row.seconds))
         return list(found.values())
+
+    def group_seconds(self, name: str, group: int) -> float:
+        """The least seconds that are predicted of an allocator for ``group``; infinite if there was no time for it."""
+        late = (name, tuple(range(len(self.task.devices))), group) not in self.layouts
+        self.late_groups += late
+        ways = None if late else self.row_ways(name, PLANNERS.get(name), group)
+        return ways.seconds if ways else inf
 
     def planned(self, name: str, planner: Planner, group: int | None = None) -> Proposal:
         """The proposal of a planner for all devices. If some lack room for it and others have more, the planner is
@@ -234,12 +274,15 @@ class Portfolio:
 
     def proposed(self, name: str, planner: Planner, workers: tuple[int, ...], group: int | None = None) -> Proposal:
         """The proposal of a planner for the devices of ``workers``, in groups of ``group`` (None: as in the task)."""
-        task = self.task_of(workers, group or self.task.group)
         try:
-            layout = self.layout_of(name, planner, workers, task.group)
+            layout = self.placed_layout(name, planner, workers, group or self.task.group)
         except NetpartError as error:
             return Proposal(ProposalRow(name, refused=str(error)), self.job)
-        return self.proposal(name, replace(layout.on(workers), group=task.group))
+        return self.proposal(name, layout)
+
+    def placed_layout(self, name: str, planner: Planner, workers: tuple[int, ...], group: int) -> PlannedLayout:
+        """The decision of a planner, on the devices of ``workers``."""
+        return replace(self.layout_of(name, planner, workers, group).on(workers), group=group)
 
     def layout_of(self, name: str, planner: Planner, workers: tuple[int, ...], group: int) -> PlannedLayout:
         """The decision of a planner, which is asked once for the same devices."""
@@ -273,10 +316,17 @@ class Portfolio:
 
     def choose_by_floor(self, name: str, layout: PlannedLayout) -> Proposal:
         """The fastest way that fits; only its floor if that shows that it is not the fastest plan."""
-        chosen = self.choice.choose(name, self.floors_of(layout))
+        chosen = self.choice.choose(name, self.floors_of(name, layout))
         return replace(chosen, row=replace(chosen.row, gap=chosen.row.seconds / self.bound - 1))
 
-    def floors_of(self, layout: PlannedLayout) -> list[WayFloor]:
+    def floors_of(self, name: str, layout: PlannedLayout) -> list[WayFloor]:
+        """The floor of each way, found once for planners that place the blocks alike."""
+        key = _layout_key(name, layout)
+        if key not in self.known_floors:
+            self.known_floors[key] = self.find_floors(layout)
+        return self.known_floors[key]
+
+    def find_floors(self, layout: PlannedLayout) -> list[WayFloor]:
         """The floor of each way."""
         recomputes = self.job.proto.neuralnet.recompute
         jobs = ((way, with_micro_batches(self.job, way[1], recomputes)) for way in self.ways(layout))
@@ -293,32 +343,34 @@ class Portfolio:
             return (self.with_recomputation(plain) or kept) if kept.row.refused else kept
 
     def choose_predicted(self, name: str, layout: PlannedLayout) -> Proposal:
-        """The fastest way that fits, of all that are rewritten: the first one, and others while there is time. Later
+        """The fastest way that fits, of all that are predicted: the first one, and others while there is time. Later
         they are only as long as no plan at all fits."""
-        ways = iter(self.ways(layout))
-        tried = [self.laid_out(name, *next(ways))]
-        tried += (self.laid_out(name, *way) for way in iter(partial(self.next_in_time, ways), None))
-        tried.sort(key=lambda p: p.row.seconds)
+        ways = self.ways_of(name, layout)
+        ways.try_in_time(self.ends)
         # Generators: predicting memory compiles every worker's program, so candidates are tried one by one until one
         # fits.
-        kept = next((p for p in map(self.fitted, tried) if not p.row.refused), None)
-        late = (self.fitted(self.laid_out(name, *way)) for way in ways if not self.fits)
+        kept = next((p for p in map(self.fitted, ways.fastest()) if not p.row.refused), None)
+        late = (self.fitted(way) for way in iter(ways.try_next, None) if not self.fits)
         kept = kept or next((p for p in late if not p.row.refused), None)
-        self.untried += sum(1 for _ in ways)
-        faster = (p for p in tried if kept is None or p.row.seconds < kept.row.seconds)
+        faster = ways.fastest(inf if kept is None else kept.row.seconds)
         tries = filter(None, map(self.with_recomputation, faster))
         # The plans of the search are few, and the one that is made for little memory is not the first.
         again = min(tries, key=lambda p: p.row.seconds, default=None) if layout.proof else next(tries, None)
         fitting = [p for p in (kept, again) if p is not None]
         if layout.proof and self.simulate:
-            self.spares = [self.fitted(p) for p in tried if p.partition and count_parts(p.partition) <= MOST_PARTS]
-        found = min(fitting, key=lambda p: p.row.seconds, default=None) or self.fitted(tried[0])
+            tried = [p for p in ways.fastest() if p.partition and count_parts(p.partition) <= MOST_PARTS]
+            self.spares = [self.fitted(p) for p in tried]
+        found = min(fitting, key=lambda p: p.row.seconds, default=None) or self.fitted(next(iter(ways.tried))[1])
         self.fits = self.fits or found.row.usable
-        return found
+        return replace(found, row=replace(found.row, name=name))
 
-    def next_in_time(self, ways: Iterator[Way]) -> Way | None:
-        """The next way, as long as there is time."""
-        return next(ways, None) if process_time() < self.ends else None
+    def ways_of(self, name: str, layout: PlannedLayout) -> PredictedWays:
+        """The ways of a layout. Those of allocators that place the blocks alike are predicted once."""
+        key = _layout_key(name, layout)
+        if key not in self.predicted:
+            ways = deque(self.ways(layout))
+            self.predicted[key] = PredictedWays(ways, lambda way: self.laid_out(name, *way), bool(layout.proof))
+        return self.predicted[key]
 
     def with_recomputation(self, proposal: Proposal) -> Proposal | None:
         """``proposal`` with as few recomputed layers as let it fit; None if it does not fit with all of them."""
@@ -335,7 +387,11 @@ class Portfolio:
         schemes = layout.scheme, *layout.variants
         if layout.counts:
             return list(zip(schemes, layout.counts, strict=True))
-        shares = self.shares if layout.pipelined else [max(1, self.job.proto.neuralnet.micro_batches)]
+        shares = (
+            order_counts(self.shares, len(layout.workers))
+            if layout.pipelined
+            else [max(1, self.job.proto.neuralnet.micro_batches)]
+        )
         return list(product(schemes, shares))
 
     def laid_out(self, name: str, scheme: Scheme, micro_batches: int) -> Proposal:
@@ -392,3 +448,8 @@ class Portfolio:
             value = problem.value(layout.plan)
             found[objective] = value, problem.gap(value, task.bound(objective))
         return found
+
+
+def _layout_key(name: str, layout: PlannedLayout) -> Hashable:
+    """Equal for layouts with the same ways: of one planner, or of allocators that place the blocks alike."""
+    return name if layout.plan is None else tuple(layout.plan), layout.workers, layout.group

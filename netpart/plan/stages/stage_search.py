@@ -63,6 +63,8 @@ class StageSearch:
             _pairwise_difference, (cuts.work, cuts.parameters, cuts.activation)
         )
         self.work[self.outside] = inf
+        # One table for all: memory of this size comes from the system, which clears it each time.
+        self.table: Floats = np.empty_like(self.work)
         self.prices = lru_cache(KEPT_PRICES)(self._stage_prices)
         self.ports: dict[Free, Floats] = {}
         self.values: dict[Free, Floats] = {}
@@ -96,7 +98,8 @@ class StageSearch:
 
     def with_first(self, free: Free, take: Counts) -> Floats:
         """[a]: seconds of the layers after a with ``take`` for the first stage, and of what its workers receive."""
-        found = np.maximum(self.stage_prices(free, take), self.after(free, take)).min(axis=1)
+        np.maximum(self.stage_prices(free, take), self.after(free, take), out=self.table)
+        found = self.table.min(axis=1)
         return np.asarray(np.maximum(found, self.moving(self.levels.send_seconds(take))))
 
     def stage_prices(self, free: Free, take: Counts) -> Floats:

@@ -146,8 +146,9 @@ def peer_read_messages(program: WorkerProgram, start: CollectiveStart) -> Iterat
     from them, have come, each from the peer that has read the addend (``returned_messages``). So the peer can never
     read what is written next instead of the addend.
     """
+    local = set(start.local)
     for index, view in staying_messages(program, start):
-        if view in start.local and _is_permanent_run(program, view):
+        if view in local and _is_permanent_run(program, view):
             yield index, view
 
 

@@ -84,6 +84,13 @@ class BufferSharing:
         for time, instruction in enumerate(instructions):
             read = {id(v) for v in read_only_views(instruction)}
             written = {id(v) for v in overwritten_views(instruction)}
+            if not read and not written:
+                # A collective has as many views as it has blocks, and may read and write all of them.
+                for b in dict.fromkeys(owning_buffer(buffers, b) for b in instruction.buffers):
+                    found = self.accesses.setdefault(b, BufferAccesses())
+                    found.reads.append(time)
+                    found.writes.append(time)
+                continue
             for view in instruction.views:
                 found = self.accesses.setdefault(owning_buffer(buffers, view.buffer), BufferAccesses())
                 if id(view) not in written:
