@@ -5,8 +5,8 @@ Writers turn a Picture into DOT, text or JSON, and make no decision about the ne
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from netpart.draw.palette import WorkerColour, worker_colour
@@ -109,7 +109,8 @@ class Picture:
     """A partitioned net as it is drawn; ``boxes`` are in topological order, inputs first.
 
     ``reductions`` are the all-reduces of gradients, which do not use bridges. ``micro_batches`` is the number of
-    micro-batches of a step, of which one is drawn: all bytes except those of parameters are per micro-batch.
+    micro-batches of a step, of which one is drawn: all bytes except those of parameters are per micro-batch. ``confs``
+    has what each layer does, without names, to tell equal ones.
     """
 
     name: str
@@ -120,6 +121,7 @@ class Picture:
     frames: tuple[CollectiveFrame, ...] = ()
     reductions: tuple[Reduction, ...] = ()
     micro_batches: int = 1
+    confs: Mapping[str, bytes] = field(default_factory=dict, repr=False)
 
     @property
     def title(self) -> str:

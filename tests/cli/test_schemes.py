@@ -121,8 +121,8 @@ def test_a_cut_of_set_stays(written: Path, netpart: Netpart) -> None:
     words = "--scheme", "naive", "--override"
     found = json.loads(netpart("check", written, *words, "--json").out)["layers"]
     assert "whole" not in {row["name"]: row["cut"] for row in found}["conv"]
-    words = *words, "--set", "conv.location=1"
-    found = json.loads(netpart("check", written, *words, "--json").out)["layers"]
+    changed = netpart("check", written, *words, "--set", "conv.location=1", "--json")
+    found = json.loads(changed.out)["layers"]
     assert {row["name"]: row["cut"] for row in found}["conv"] == "whole"
     job = api.load(written, "conv.location=1")
     rows = {row.name: row.cut for row in api.check(job, scheme="naive", override=True).layers}
