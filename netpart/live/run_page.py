@@ -6,7 +6,7 @@ from html import escape
 from pathlib import Path
 
 from netpart.draw.page.page_file import ASSETS as DRAWING_ASSETS
-from netpart.draw.page.page_file import DRAWING_SCRIPTS, fill_template, hash_source, page_script, page_style
+from netpart.draw.page.page_file import DRAWING_SCRIPTS, fill_template, hash_source, page_script
 from netpart.launch.report.run_description import RunDescription
 
 ASSETS = Path(__file__).parent / "assets"
@@ -16,7 +16,7 @@ SCRIPTS = "run_state", "run_curves", "run_gantt", "run_panels", "run_graph", "ru
 
 def build_run_page(run: RunDescription) -> bytes:
     """The page of ``run`` in UTF-8. Names of the job appear in it as text alone."""
-    style = page_style(ASSETS / "run.css")
+    style = (ASSETS / "run.css").read_text("utf-8")
     script = run_script()
     policy = (
         f"default-src 'none'; connect-src 'self'; img-src data:; style-src {hash_source(style)};"

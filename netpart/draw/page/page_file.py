@@ -59,7 +59,7 @@ class PageParts:
 
 def make_page_parts(content: dict[str, Any], title: str) -> PageParts:
     """The parts of the page of ``content``, which ``page_content`` makes."""
-    return PageParts(title, page_style(ASSETS / "page.css"), page_script(ASSETS, PAGE_SCRIPTS), pack_content(content))
+    return PageParts(title, _page_style(), page_script(ASSETS, PAGE_SCRIPTS), pack_content(content))
 
 
 def pack_content(content: dict[str, Any]) -> str:
@@ -74,10 +74,10 @@ def page_script(folder: Path, names: Sequence[str]) -> str:
     return "\n".join(_EXPORT.sub("", _IMPORT.sub("", text)) for text in texts)
 
 
-def page_style(path: Path) -> str:
-    """The style sheet in the file ``path``, with the colours of workers."""
+def _page_style() -> str:
+    """The style sheet, with the colours of workers."""
     rules = (f".w{n} {{ background: {worker_colour(n).fill}; }}" for n in range(COLOURS))
-    return fill_template(path.read_text("utf-8"), {"workers": "\n".join(rules)})
+    return fill_template((ASSETS / "page.css").read_text("utf-8"), {"workers": "\n".join(rules)})
 
 
 def fill_template(template: str, texts: Mapping[str, str]) -> str:
