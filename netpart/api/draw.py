@@ -31,7 +31,7 @@ def draw(
     check_choice("fold", fold, FOLDS)
     check_choice("direction", direction, DIRECTIONS)
     chosen = {"phase": phase != TRAIN, "fold": fold != AUTO, "helpers": not helpers, "direction": direction != DOWN}
-    _check_looks([name for name, other in chosen.items() if other], what, format)
+    _refuse_looks([name for name, other in chosen.items() if other], what, format)
     job = place_job(job, workers, scheme, override)
     if format == PAGE:
         from netpart.draw.page.job_page import draw_job_page
@@ -42,7 +42,7 @@ def draw(
     return draw_job_schedule(job) if what == "turns" else draw_job_groups(job)
 
 
-def _check_looks(chosen: Iterable[str], what: str, format: str) -> None:
+def _refuse_looks(chosen: Iterable[str], what: str, format: str) -> None:
     """Raise ConfigError for an argument about the look of a net that the drawing cannot have."""
     for name in chosen:
         if what != "net":

@@ -49,7 +49,7 @@ class RunListeners:
                     self._open(number, name, describe(argument), stack)
                 else:
                     queued.hear(NextAttempt(describe(argument)))
-                    _connect(record, queued)
+                    _pass_on(record, queued)
             yield
 
     def _open(self, number: int, name: str, run: RunDescription, stack: ExitStack) -> None:
@@ -60,7 +60,7 @@ class RunListeners:
         (self._run if queued.lasts else stack).push(queued)
         if queued.lasts:
             self._lasting[number] = queued
-        _connect(self._record, queued)
+        _pass_on(self._record, queued)
 
     def _say(self, text: str) -> None:
         """Report the trouble of a listener as a notice of the attempt that is played."""
@@ -68,7 +68,7 @@ class RunListeners:
         self._record.hear(Noticed(text))
 
 
-def _connect(record: RunRecord, queued: QueuedListener) -> None:
+def _pass_on(record: RunRecord, queued: QueuedListener) -> None:
     """Let ``record`` pass events on to a listener."""
     record.listeners.append(queued.hear)
     if queued.watches:
