@@ -46,6 +46,11 @@ FOLDS = AUTO, NONE, BLOCKS
 """What a drawing folds: the blocks of a net with many parts, nothing, or the blocks of any net."""
 DOWN, RIGHT = DIRECTIONS = "TB", "LR"
 """Directions of a drawing's arrows, by Graphviz's names: top to bottom, left to right."""
+LOOK_FORMATS = {
+    "fold": ("dot", "svg", "txt"), "helpers": ("dot", "svg", "txt"), "direction": ("dot", "svg"),
+    "phase": DRAWING_FORMATS,
+}  # fmt: skip
+"""What may be chosen about the drawing of a net, and the formats that have it."""
 CAM_METHODS = "gradcam", "hirescam"
 """Methods that compute class activation maps."""
 CPU = "cpu"

@@ -67,9 +67,8 @@ def place_job(job: JobOrPath, workers: int | None, scheme: str | None, override:
     workers = None if workers is None else _whole_number("workers", workers)
     read = _read_path(job)
     # with_scheme returns a new JobProto: the caller's job must stay as it was loaded, to be used again.
-    placed = replace(
-        read, proto=with_scheme(read.proto, scheme, override), workers=read.workers if workers is None else workers
-    )
+    proto = with_scheme(read.proto, scheme, override, read.overridden)
+    placed = replace(read, proto=proto, workers=read.workers if workers is None else workers)
     for warning in (*uncomputed_warnings(read), *ineffective_warnings(placed.proto)):
         warn(warning, stacklevel=3)
     return placed

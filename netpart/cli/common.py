@@ -128,7 +128,8 @@ def add_override_option(parser: argparse.ArgumentParser) -> None:
     """Add the option that lets a scheme replace the cuts and locations of layers."""
     parser.add_argument(
         "--override", action="store_true", default=None,
-        help="let the scheme also replace the cuts and locations that the job gives to single layers",
+        help="let the scheme also replace the cuts and locations that the job gives to single layers, but not those of"
+        " --set",
     )  # fmt: skip
 
 
@@ -194,7 +195,7 @@ def load_job(args: argparse.Namespace, provide: bool = True, warn: bool = True) 
     _set_pipeline(job, args)
     # netpart verify --schemes clears the cuts itself, as it tries several schemes on one job.
     if args.override and not getattr(args, "schemes", None):
-        override_cuts(job.proto)
+        override_cuts(job.proto, job.overridden)
     for warning in (*uncomputed_warnings(job), *ineffective_warnings(job.proto)) if warn else ():
         print_note(f"warning: {warning}")
     named = {name: value.upper() for name in NAMED if (value := getattr(args, name)) is not None}

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netpart.choices import AUTO, DIRECTIONS, DOWN, DRAWING_FORMATS, FOLDS, JOB_FORMATS, PAGE, PHASES
+from netpart.choices import AUTO, DIRECTIONS, DOWN, FOLDS, JOB_FORMATS, LOOK_FORMATS, PAGE, PHASES
 
 if TYPE_CHECKING:
     from netpart.proto.reader import Job
@@ -18,11 +18,8 @@ SUFFIXES = {
     ".gv": "dot", ".text": "txt", ".htm": PAGE,
     **{f".{name}": name for name in JOB_FORMATS}, **dict.fromkeys(PRINTED, "svg"),
 }  # fmt: skip
-LOOKS = {
-    "fold": ("dot", "svg", "txt"), "hide_helpers": ("dot", "svg", "txt"), "rankdir": ("dot", "svg"),
-    "phase": DRAWING_FORMATS,
-}  # fmt: skip
-"""Options about the look of a net, and the formats that have it."""
+LOOKS = {"fold": "fold", "hide_helpers": "helpers", "rankdir": "direction", "phase": "phase"}
+"""Options about the look of a net, by their names in LOOK_FORMATS."""
 
 
 def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -95,12 +92,12 @@ def _check_looks(args: argparse.Namespace, asked: str, chosen: str) -> None:
     """Raise ConfigError for an option about the look of a net, if no net is drawn or the format cannot show it."""
     from netpart.errors import ConfigError
 
-    for name, formats in LOOKS.items():
+    for name, look in LOOKS.items():
         option = f"--{name.replace('_', '-')}"
         if getattr(args, name) and asked:
             raise ConfigError(option, "a drawing of the net", asked, f"leave out {option} or {asked}")
-        if getattr(args, name) and chosen not in formats:
-            raise ConfigError(option, f"a format out of {', '.join(formats)}", chosen, f"leave out {option}")
+        if getattr(args, name) and chosen not in LOOK_FORMATS[look]:
+            raise ConfigError(option, f"a format out of {', '.join(LOOK_FORMATS[look])}", chosen, f"leave out {option}")
 
 
 def _output_format(output: Path | None) -> str:

@@ -8,12 +8,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from netpart.draw.edge_table import EdgeBytes
     from netpart.plan.text.alternatives import CutAlternative
     from netpart.plan.text.diff import PartitionDifference
     from netpart.plan.text.explain import LayerExplanation
     from netpart.plan.text.helper_reasons import HelperReason
 
-HELP = "give the reason for each helper around a layer, the cost of other cuts, and the effect of a change"
+HELP = (
+    "list the edges by their bytes; or, for a layer, give the reason for each helper around it, the cost of other cuts,"
+    " and the effect of a change"
+)
 EPILOG = "With --set, the job is explained as it is written and then compared with the job after that change."
 SHARDS = ("part", ">worker", "computes", "needs")
 REASONS = ("helper", "worker", "why", ">forward", ">backward")
@@ -21,6 +25,9 @@ BACKWARD = """Backward, the same helpers run in reverse. A Slice adds into place
 passes the gradient to every addend, and a bridge returns the gradient if one is needed. A bridge has the name of its
 receiving end (d-...); the sending end (s-...) is on the other worker. The bytes of a collective are in a row of their
 own, not in the rows of its bridges."""
+EDGES = ("edge", "carried by", ">forward", ">backward", ">share")
+MOST_EDGES = 20
+"""Edges that are listed; --json has all."""
 OTHERS = ("", "cut", ">a step moves", ">most FLOPs", "write on the layer")
 
 
@@ -30,13 +37,17 @@ def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
 
     parser: argparse.ArgumentParser = subparsers.add_parser("explain", help=HELP, description=HELP, epilog=EPILOG)
     add_job_options(parser, computes=False)
-    parser.add_argument("layer", metavar="LAYER", help="name of a layer of the job")
+    parser.add_argument(
+        "layer", nargs="?", metavar="LAYER", help="name of a layer of the job (default: list the edges that move most)"
+    )
     parser.add_argument("--json", action="store_true", help="print everything as JSON, in bytes and FLOPs")
     return parser
 
 
 def run_verb(args: argparse.Namespace) -> int:
-    """Explain the layer. Returns 0."""
+    """Explain the layer, or list the edges. Returns 0."""
+    if args.layer is None:
+        return _list_edges(args)
     from netpart.cli.diff import cut_job
     from netpart.cli.progress_line import show_progress
     from netpart.plan.text.alternatives import find_alternatives
@@ -55,6 +66,45 @@ def run_verb(args: argparse.Namespace) -> int:
         _print_explanation(explanation, others, found.workers)
         _print_change(change, args.set)
     return 0
+
+
+def _list_edges(args: argparse.Namespace) -> int:
+    """Print the edges of the net by their bytes. Returns 0."""
+    from dataclasses import asdict
+
+    from netpart.cli.diff import cut_job
+    from netpart.draw.edge_table import edges_by_bytes
+    from netpart.draw.page.job_page import page_source
+
+    cut, _ = cut_job(args)
+    found = edges_by_bytes(page_source(cut, args.loaded).shown)
+    if args.json:
+        print(json.dumps({"edges": [asdict(each) for each in found]}, indent=2, ensure_ascii=False))
+    else:
+        _print_edges(found)
+    return 0
+
+
+def _print_edges(found: Sequence[EdgeBytes]) -> None:
+    """Print the edges that move most, with their share of all bytes, and what tells why."""
+    from netpart.cli.table import TextTable
+    from netpart.units import bytes_text
+
+    total = sum(each.total for each in found)
+    if not total:
+        return print("Nothing crosses workers.")
+    print(f"A step moves {bytes_text(total)} ({total} bytes) between workers.\n")
+    rows = [
+        (each.edge, each.carried_by, *(bytes_text(n) if n else "-" for n in (each.forward, each.backward)),
+         f"{100 * each.total / total:.1f}%")
+        for each in found[:MOST_EDGES]
+    ]  # fmt: skip
+    TextTable(EDGES, rows).print()
+    if len(found) > MOST_EDGES:
+        left = sum(each.total for each in found[MOST_EDGES:])
+        print(f"\n{len(found) - MOST_EDGES} others move {bytes_text(left)}; --json has all.")
+    layer = next((each.edge.split(" → ")[0] for each in found if each.carried_by), "LAYER")
+    print(f"\nWhy: `netpart explain JOB {layer}`, with the same options.")
 
 
 def _print_explanation_json(

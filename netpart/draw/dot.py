@@ -109,11 +109,13 @@ def _traffic_lines(box: PartBox, shown: Picture) -> Iterator[str]:
     """The lines of bytes in a box.
 
     They are those of a collective's arrows that end there, which are too many for labels of their own, and those of the
-    sum of the box's gradient.
+    sums of the box's gradient, and of its parameters' gradients.
     """
     yield from (SPACE.join(arrow.label.split("  ")) for arrow in shown.arrows_into[box.name] if arrow.frame >= 0)
     if box.name in shown.reduction_by_box:
         yield f"Σ gradient {ways_text(0, shown.reduction_by_box[box.name].nbytes)} in all"
+    if box.name in shown.parameter_sums:
+        yield f"Σ gradients {ways_text(0, shown.parameter_sums[box.name])} in all"
 
 
 def _dot_edge(arrow: Arrow, shown: Picture) -> str:
@@ -133,8 +135,9 @@ def _bridge_look(arrow: Arrow, colour: str) -> str:
 
 
 def _dot_legend(shown: Picture) -> Iterator[str]:
-    """The legend: a small graph that shows the shapes and lines. Empty if every arrow is a plain one."""
-    if not shown.legend:
+    """The legend: a small graph that shows the shapes and lines. Empty if every arrow is a plain one, and no
+    gradient is summed."""
+    if not shown.legend and not shown.reductions:
         return
     yield "  subgraph cluster_legend {"
     yield '    label="" color="#aaaaaa" style=rounded margin=14 edge [fontsize=9]'
@@ -161,6 +164,6 @@ def _legend_captions(shown: Picture) -> Iterator[str]:
         # Invisible edges: without them Graphviz would put the texts next to the samples instead of below.
         yield f'    "{last}" -> "legend frame" [style=invis]'
         last = "legend frame"
-    if shown.reduction_by_box:
+    if shown.reductions:
         yield f'    "legend sum" [label="Σ gradient:\\nreplicas add up\\ntheir gradients" {look}]'
         yield f'    "{last}" -> "legend sum" [style=invis]'

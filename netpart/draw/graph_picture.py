@@ -13,6 +13,7 @@ from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, Collective, Gra
 from netpart.graph.net import Net
 from netpart.graph.partition import partition_net
 from netpart.layers.layer import Layer
+from netpart.proto.nameless_conf import nameless_conf
 from netpart.spec import INT, RECORD, Spec, single_placement, size
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def make_picture(drawn: Graph | Net, itemsize: int = 4) -> Picture:
     return Picture(
         graph.net.name, graph.net.phase, graph.workers, boxes, tuple(_share_out_bytes(arrows, frames)), frames,
         tuple(_gradient_reductions(graph, itemsize)), graph.micro_batches,
+        {node.layer.name: nameless_conf(node.conf) for node in graph.net.nodes},
     )  # fmt: skip
 
 

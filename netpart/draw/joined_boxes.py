@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from netpart.draw.picture import Arrow, PartBox, Picture
+from netpart.draw.picture import Arrow, Picture
 from netpart.draw.quotient import BoxGroup, GroupArrow, Quotient, Traffic
 
 
@@ -71,15 +71,8 @@ def _group_sums(shown: Picture, groups: Sequence[BoxGroup], group_of: Mapping[st
 
 def _summed_boxes(shown: Picture) -> Iterator[tuple[Sequence[str], int]]:
     """The boxes that take part in each all-reduce of a gradient, and its bytes."""
-    of_layer: dict[str, list[PartBox]] = {}
-    for box in shown.boxes:
-        if not box.is_helper:
-            of_layer.setdefault(box.layer, []).append(box)
     for each in shown.reductions:
         if each.boxes:
             yield each.boxes, each.nbytes
         for cell, nbytes in zip(each.parameters, each.cell_bytes, strict=True):
-            owners = of_layer[cell.split("[")[0].rpartition("/")[0]]
-            # A parameter may also be of a layer on another worker, which shares it.
-            members = [box.name for box in owners if box.worker in each.members]
-            yield members or [box.name for box in owners], nbytes
+            yield shown.summing_boxes(each, cell), nbytes

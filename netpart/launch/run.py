@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -37,8 +36,8 @@ from netpart.launch.coordinator.job_cutter import JobCutter
 from netpart.launch.coordinator.summary import summarise_run
 from netpart.launch.coordinator.watchdog import MemberRecord
 from netpart.launch.report.events import Ended, Event, Listener, Noticed, Restarted, Summary
-from netpart.launch.report.queued_listener import QueuedListener
 from netpart.launch.report.run_description import RunDescription
+from netpart.launch.report.run_listeners import RunListeners
 from netpart.launch.report.run_record import RunRecord
 from netpart.launch.restarts import NO_RESTARTS, RestartBook, RestartChoice, check_restarts, next_meeting
 from netpart.launch.run_options import make_run_options
@@ -109,16 +108,17 @@ class RestartableRun:
 
     def play(self) -> Summary:
         """Play attempts until one succeeds; return its Summary. Raises what ``run_job`` raises."""
-        while True:
-            try:
-                return self.attempt()
-            except Exception as error:
-                if not self.book.repeats(error):
-                    self.book.advise(error)
-                    raise
-                self.book.take(error)
+        with RunListeners(self.choice.listeners) as listeners:
+            while True:
+                try:
+                    return self.attempt(listeners)
+                except Exception as error:
+                    if not self.book.repeats(error):
+                        self.book.advise(error)
+                        raise
+                    self.book.take(error)
 
-    def attempt(self) -> Summary:
+    def attempt(self, listeners: RunListeners) -> Summary:
         """Cut the net for the workers that there are, and play it from where the run may go on."""
         book = self.book
         proto, options = self.job.proto, self.options
@@ -138,6 +138,7 @@ class RestartableRun:
             options,
             self.next_choice(),
             self.hear,
+            listeners,
             bool(proto.resume) or event is not None,
             event,
             self.job,
@@ -219,13 +220,13 @@ class LaunchChoice:
 
 
 def play_partition(
-    cut: Partition, options: RunOptions, choice: LaunchChoice, listener: Listener | None, resumed: bool = False,
-    restarted: Restarted | None = None, job: Job | None = None,
+    cut: Partition, options: RunOptions, choice: LaunchChoice, listener: Listener | None, listeners: RunListeners,
+    resumed: bool = False, restarted: Restarted | None = None, job: Job | None = None,
 ) -> Summary:  # fmt: skip
     """Launch the workers of ``cut``, serve them to the end and return the Summary.
 
-    ``resumed``: metrics.jsonl continues an earlier run. ``restarted``: this attempt follows one that failed. ``job`` is
-    for listeners. Raises what ``run_job`` raises.
+    ``listener`` and ``listeners`` receive the events. ``resumed``: metrics.jsonl continues an earlier run.
+    ``restarted``: this attempt follows one that failed. ``job`` is for listeners. Raises what ``run_job`` raises.
     """
     options = settle_choices(cut, options, choice.launcher, choice.transport, choice.seal)
     record = RunRecord(options.workspace, listener, options.first_step, resumed)
@@ -233,10 +234,8 @@ def play_partition(
         # RunRecord holds the workspace's lock by now, so no other run is still writing the partial files removed here.
         remove_partial_files(options.workspace / "checkpoint")
         began = time.monotonic()
-        with ExitStack() as stack:
-            for text in choice.listeners:
-                opened = _queue_listener(text, cut, options, record, restarted is not None, job)
-                _open_listener(stack, opened, record)
+        described = partial(_describe_run, cut, options, record, restarted is not None, job)
+        with listeners.attempt(record, described):
             options = replace(options, watched=bool(record.watchers))
             if restarted is not None:
                 record.hear(restarted)
@@ -251,20 +250,11 @@ def play_partition(
         record.close()
 
 
-def _open_listener(stack: ExitStack, queued: QueuedListener, record: RunRecord) -> None:
-    """Open a listener until ``stack`` ends, and let ``record`` pass events on to it."""
-    record.listeners.append(stack.enter_context(queued))
-    if queued.watches:
-        record.watchers.append(queued.hear)
-
-
-def _queue_listener(
-    text: str, cut: Partition, options: RunOptions, record: RunRecord, continues: bool, job: Job | None
-) -> QueuedListener:  # fmt: skip
-    """The listener that ``text``, NAME or NAME=TEXT, names. Its troubles are notices of the run."""
-    name, _, argument = text.partition("=")
-    run = RunDescription(cut, options.workspace, options.first_step, argument, continues, record.tell_user, job)
-    return QueuedListener(name, LISTENERS.get(name, who="--listener"), run, lambda said: record.hear(Noticed(said)))
+def _describe_run(
+    cut: Partition, options: RunOptions, record: RunRecord, continues: bool, job: Job | None, argument: str
+) -> RunDescription:
+    """What a listener with this ``argument`` is told of the attempt."""
+    return RunDescription(cut, options.workspace, options.first_step, argument, continues, record.tell_user, job)
 
 
 def settle_choices(cut: Partition, options: RunOptions, launcher: str, transport: str, seal: str = AUTO) -> RunOptions:

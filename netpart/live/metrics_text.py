@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from math import inf, isfinite
-from typing import Any
 
 from netpart.live.run_feed import RunFeed
 
@@ -18,13 +17,13 @@ def metrics_text(feed: RunFeed) -> str:
     """All metrics of the run in ``feed``; those without a value yet are left out."""
     families: tuple[tuple[str, str, str, Iterable[Row]], ...] = (
         ("up", "gauge", "1 while the run goes on, 0 after its end", [({}, float(feed.value("end") is None))]),
+        ("restarts_total", "counter", "Restarts after a failure", [({}, float(_restart_count(feed)))]),
         ("step", "gauge", "Training steps done, as of the last report", _progress_rows(feed, 0)),
         ("seconds", "gauge", "Seconds from the first step to the last report", _progress_rows(feed, 1)),
         ("metric", "gauge", "Mean of a metric since the report before, by phase and name", _curve_rows(feed)),
         ("samples_per_second", "gauge", "Samples a second since the report before, by phase", _rate_rows(feed)),
         ("worker_step", "gauge", "Training step that a worker is in", _position_rows(feed, 2)),
         ("worker_silent_seconds", "gauge", "Seconds since the last heartbeat of a worker", _position_rows(feed, 4)),
-        ("worker_alive", "gauge", "1 for a worker that runs, 0 for one that has failed or ended", _alive_rows(feed)),
         ("memory_planned_bytes", "gauge", "Memory that the plan of a worker allocates", _planned_rows(feed)),
         ("memory_resident_bytes", "gauge", "Memory of a worker's process, with Python", _memory_rows(feed, 0)),
         (
@@ -64,6 +63,12 @@ def escape_label(value: str) -> str:
     return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
+def _restart_count(feed: RunFeed) -> int:
+    """How many attempts have failed and were followed by another one."""
+    made = feed.value("attempts")
+    return made[-1]["number"] - 1 if made else 0
+
+
 def _progress_rows(feed: RunFeed, at: int) -> list[Row]:
     done = [point for name, point in feed.latest_points().items() if name.startswith("train/")]
     return [({}, float(max(point[at] for point in done)))] if done else []
@@ -86,12 +91,6 @@ def _rate_rows(feed: RunFeed) -> Iterator[Row]:
 def _position_rows(feed: RunFeed, at: int) -> Iterator[Row]:
     for row in feed.value("positions") or ():
         yield {"worker": str(row[0])}, float(row[at])
-
-
-def _alive_rows(feed: RunFeed) -> Iterator[Row]:
-    ended: dict[str, Any] | None = feed.value("end")
-    for row in feed.value("positions") or ():
-        yield {"worker": str(row[0])}, float(ended is None)
 
 
 def _planned_rows(feed: RunFeed) -> Iterator[Row]:

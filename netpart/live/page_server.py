@@ -26,6 +26,8 @@ HEAD_SECONDS = 5.0
 WRITE_SECONDS = 10.0
 """Time in which a client has to take PIECE_BYTES of what was written."""
 PIECE_BYTES = 1 << 16
+GRAPH_SECONDS = 150.0
+"""Time in which the graph has to be there: its thread looks at its own deadline between two layouts."""
 CONNECTIONS = 32
 """Connections at a time. Further ones are closed."""
 ALIVE_SECONDS = 15.0
@@ -173,8 +175,12 @@ class PageServer:
             return TEXT, self.metrics().encode()
         if path == "/graph":
             try:
-                # Shielded: a client that leaves does not end what others wait for.
-                return TEXT, await asyncio.shield(asyncio.wrap_future(self.graph()))
+                # Shielded: a client that leaves, or a deadline, does not end what others wait for.
+                found = asyncio.shield(asyncio.wrap_future(self.graph()))
+                return TEXT, await asyncio.wait_for(found, GRAPH_SECONDS)
+            except TimeoutError as error:
+                late = f"it is not laid out after {GRAPH_SECONDS:.0f} s; ask again later"
+                raise HttpRefusal("503 Service Unavailable", late) from error
             except NetpartError as error:
                 raise HttpRefusal("503 Service Unavailable", str(error)) from error
             except Exception as error:

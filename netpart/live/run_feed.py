@@ -1,6 +1,15 @@
 """RunFeed: the state of a run for its page, and the changes of it.
 
-A change is a dictionary for JSON. The values of ``curves`` and ``log`` are appended to those that a page has, those of
+A change is a dictionary for JSON, with these values:
+
+    run        what Started says of the run        memory     of each worker's process: all, and since its plan
+    positions  where each worker is                sent       payload bytes from worker to worker
+    charts     the last sampled step of a group    staleness  of updates
+    curves     points of each metric               log        lines: seconds, text, kind
+    attempts   restarts, each with the points of   end        the summary, or the failure
+               curves that it measures again
+
+The values of ``curves`` and ``log`` are appended to those that a page has, those of
 ``charts``, ``memory`` and ``sent`` replace rows of its tables, and others replace what it has. A page that connects,
 or was away for long, receives the whole state as one change with ``reset``.
 """
@@ -25,6 +34,8 @@ RECENT_BYTES = 4 << 20
 """Largest size of the changes that are kept for a page that was disconnected; the latest one is kept in any case."""
 LONGEST_LINE = 4000
 """Characters of a line of the log."""
+MOST_ATTEMPTS = 5
+"""Restarts that are kept, the latest ones."""
 MOST_CURVES = 200
 """Largest number of curves; a net with more metrics has no curves of the others."""
 
@@ -64,6 +75,15 @@ class RunFeed:
             for name, point in known.items():
                 self._curves.setdefault(name, CurvePoints()).add(point)
             self._note({"curves": {name: [point] for name, point in known.items()}})
+        self.wake()
+
+    def restart(self, step: int, **about: Any) -> None:
+        """The run goes on from ``step`` after a failure: forget its workers, and keep apart what is measured again."""
+        with self._lock:
+            repeated = {name: dropped for name, curve in self._curves.items() if (dropped := curve.cut(step))}
+            made = [*self._state.get("attempts", ()), {**about, "step": step, "repeated": repeated}]
+            self._state = {"run": self._state.get("run"), "attempts": made[-MOST_ATTEMPTS:]}
+            self._note(self._whole())
         self.wake()
 
     def _has_room(self, name: str) -> bool:

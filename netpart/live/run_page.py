@@ -2,48 +2,30 @@
 
 from __future__ import annotations
 
-import re
-from base64 import b64encode
-from hashlib import sha256
 from html import escape
-from importlib.resources import files
+from pathlib import Path
 
-from netpart.draw.page.page_file import COLOURS, GRAPH_SCRIPTS, page_script, strip_modules
-from netpart.draw.palette import worker_colour
+from netpart.draw.page.page_file import ASSETS as DRAWING_ASSETS
+from netpart.draw.page.page_file import DRAWING_SCRIPTS, fill_template, hash_source, page_script
 from netpart.launch.report.run_description import RunDescription
 
-OWN_GRAPH = "run_graph.mjs"
-SCRIPTS = ("run_state.js", "run_curves.js", "run_gantt.js", "run_panels.js")
-"""The scripts in the order in which they are loaded."""
+ASSETS = Path(__file__).parent / "assets"
+SCRIPTS = "run_state", "run_curves", "run_gantt", "run_panels", "run_graph", "run_start"
+"""The scripts in the order in which they are loaded; the last one starts the page."""
 
 
 def build_run_page(run: RunDescription) -> bytes:
     """The page of ``run`` in UTF-8. Names of the job appear in it as text alone."""
-    style, script, graph = _run_style(), "\n".join(map(_read_asset, SCRIPTS)), _graph_script()
+    style = (ASSETS / "run.css").read_text("utf-8")
+    script = run_script()
     policy = (
-        f"default-src 'none'; connect-src 'self'; img-src data:; style-src '{_script_hash(style)}';"
-        f" script-src '{_script_hash(script)}' '{_script_hash(graph)}'; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; connect-src 'self'; img-src data:; style-src {hash_source(style)};"
+        f" script-src {hash_source(script)}; base-uri 'none'; form-action 'none'"
     )
-    parts = {"policy": policy, "name": escape(run.name), "style": style, "script": script, "graph": graph}
-    # In one pass, so that a name like {{script}} stays what it is.
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _read_asset("run.html")).encode()
+    texts = {"policy": policy, "name": escape(run.name), "style": style, "script": script}
+    return fill_template((ASSETS / "run.html").read_text("utf-8"), texts).encode()
 
 
-def _run_style() -> str:
-    """The style sheet, with the colours of workers."""
-    chips = (f".w{number} {{ background: {worker_colour(number).fill}; }}\n" for number in range(COLOURS))
-    return _read_asset("run.css") + "".join(chips)
-
-
-def _graph_script() -> str:
-    """The scripts of the drawing of a net and that of its place in this page, as one module."""
-    return page_script(GRAPH_SCRIPTS) + "\n" + strip_modules(_read_asset(OWN_GRAPH))
-
-
-def _read_asset(name: str) -> str:
-    return (files("netpart.live") / "assets" / name).read_text(encoding="utf-8")
-
-
-def _script_hash(text: str) -> str:
-    """The hash by which a content security policy allows an inline script or style."""
-    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
+def run_script() -> str:
+    """All scripts of the page as one module."""
+    return page_script(DRAWING_ASSETS, DRAWING_SCRIPTS) + "\n" + page_script(ASSETS, SCRIPTS)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
 from netpart.choices import PHASES
-from netpart.errors import ConfigError, FaultList
+from netpart.errors import ConfigError, FaultList, FieldPath
 from netpart.families import SCHEMES
 from netpart.graph.build import build_net
 from netpart.graph.graph import Graph
@@ -76,8 +77,11 @@ def partition_by_callable(
     return replace(cut, fallbacks=[*cut.fallbacks, *dict.fromkeys(placer.fallbacks)])
 
 
-def with_scheme(job: JobProto, text: str | None, override: bool = False) -> JobProto:
-    """A copy of ``job`` with the scheme ``text``, if given; with ``override`` it replaces the cuts written on layers.
+def with_scheme(
+    job: JobProto, text: str | None, override: bool = False, set_by_user: Collection[FieldPath] = ()
+) -> JobProto:
+    """A copy of ``job`` with the scheme ``text``, if given; with ``override`` it replaces the cuts written on layers,
+    but for the fields ``set_by_user``.
 
     Raises ConfigError as ``set_scheme`` and ``override_cuts`` do.
     """
@@ -86,7 +90,7 @@ def with_scheme(job: JobProto, text: str | None, override: bool = False) -> JobP
     if text is not None:
         set_scheme(copy, text)
     if override:
-        override_cuts(copy)
+        override_cuts(copy, set_by_user)
     return copy
 
 

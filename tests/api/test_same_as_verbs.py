@@ -102,6 +102,19 @@ def test_draw(capsys: pytest.CaptureFixture[str]) -> None:
         netpart.draw(HALO, what="groups", format="dot")
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"format": "html", "phase": "test"}, {"format": "html", "fold": "blocks"}, {"format": "html", "helpers": False},
+        {"format": "json", "direction": "LR"}, {"format": "txt", "direction": "LR"}, {"what": "turns", "phase": "test"},
+    ],
+)  # fmt: skip
+def test_draw_refuses_what_it_cannot_show(arguments: dict[str, object]) -> None:
+    (name,) = set(arguments) - {"format", "what"}
+    with pytest.raises(netpart.ConfigError, match=f"^{name}: expected"):
+        netpart.draw(HALO, 3, **arguments)  # type: ignore[arg-type]
+
+
 def test_profile() -> None:
     found = netpart.profile(FIVE, 2, steps=2, launcher="threads").profile
     assert found.steps == 2

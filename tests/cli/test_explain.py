@@ -38,6 +38,19 @@ def test_json_has_all_of_it(job: Path, netpart: Netpart) -> None:
     assert [change["layer"] for change in found["what_if"]["layers"]] == ["ip"]
 
 
+def test_without_a_layer_the_edges_by_their_bytes(job: Path, netpart: Netpart) -> None:
+    words = job, "--workers", 2
+    moved = sum(row["moved"] for row in json.loads(netpart("check", *words, "--json").out)["layers"])
+    edges = json.loads(netpart("explain", *words, "--json").out)["edges"]
+    sizes = [edge["forward"] + edge["backward"] for edge in edges]
+    assert sum(sizes) == moved
+    assert sizes == sorted(sizes, reverse=True)
+    text = netpart("explain", *words).out
+    assert f"({moved} bytes)" in text
+    assert text.index(edges[0]["edge"]) < text.index(edges[-1]["edge"])
+    assert netpart("explain", job, "--workers", 1).out == "Nothing crosses workers.\n"
+
+
 def test_an_unknown_layer_is_refused(job: Path, netpart: Netpart) -> None:
     answer = netpart("explain", job, "conw")
     assert answer.code == 2

@@ -117,6 +117,18 @@ def test_the_command_of_a_plan_overrides(written: Path, netpart: Netpart, tmp_pa
     assert "location" not in plan.read_text()
 
 
+def test_a_cut_of_set_stays(written: Path, netpart: Netpart) -> None:
+    words = "--scheme", "naive", "--override"
+    found = json.loads(netpart("check", written, *words, "--json").out)["layers"]
+    assert "whole" not in {row["name"]: row["cut"] for row in found}["conv"]
+    changed = netpart("check", written, *words, "--set", "conv.location=1", "--json")
+    found = json.loads(changed.out)["layers"]
+    assert {row["name"]: row["cut"] for row in found}["conv"] == "whole"
+    job = api.load(written, "conv.location=1")
+    rows = {row.name: row.cut for row in api.check(job, scheme="naive", override=True).layers}
+    assert rows["conv"] == "whole"
+
+
 def test_the_python_api_warns_and_overrides(written: Path) -> None:
     with pytest.warns(UserWarning, match=f"^scheme NAIVE {NOTHING}") as warned:
         kept = api.partition(written, scheme="naive")

@@ -9,6 +9,9 @@ from netpart.draw.dot import dot_lines, to_dot
 from netpart.draw.graph_picture import make_picture
 from netpart.graph.graph import Graph
 from netpart.graph.net import Net
+from netpart.plan.partition import partition_by_scheme
+from netpart.units import bytes_text
+from tests.draw.conftest import job_of
 
 
 def cluster(dot: str, worker: int) -> str:
@@ -67,6 +70,18 @@ def test_what_an_arrow_of_a_collective_brings_stands_where_it_ends(layerp: Graph
 def test_a_replica_says_what_the_sum_of_its_gradient_moves(naive: Graph) -> None:
     dot = to_dot(naive)
     assert dot.count("\\nSTanh\\nΣ gradient ↑ 256 B in all\\n8×4") == 8
+    assert "replicas add up" in dot
+
+
+def test_a_part_says_what_the_sums_of_its_parameters_gradients_move() -> None:
+    job = job_of("schemes/five-layers")
+    graph = partition_by_scheme(job.proto, 3, job.folder, "data").graph
+    shown = make_picture(graph)
+    dot = to_dot(graph)
+    of_layer = {box.layer: shown.parameter_sums[box.name] for box in shown.boxes if box.name in shown.parameter_sums}
+    assert sum(of_layer.values()) == shown.reduced_bytes > 0
+    for layer, nbytes in of_layer.items():
+        assert len(re.findall(rf'"{layer}-0\d" \[label="[^"]*Σ gradients ↑ {bytes_text(nbytes)} in all', dot)) == 3
     assert "replicas add up" in dot
 
 

@@ -17,7 +17,9 @@ import pytest
 
 from netpart.api.check import check
 from netpart.draw.page.job_page import draw_job_page, job_page_content
-from netpart.draw.page.page_file import ASSETS, GRAPH_SCRIPTS, make_page_parts, pack_content, page_script
+from netpart.draw.page.page_file import ASSETS, PAGE_SCRIPTS, make_page_parts, pack_content, page_script
+from netpart.live.run_page import ASSETS as RUN_ASSETS
+from netpart.live.run_page import run_script
 from netpart.proto.reader import Job, read_job, read_job_text
 from netpart.resources import zoo_folder
 from netpart.units import bytes_text, count_text
@@ -99,23 +101,19 @@ def test_equal_jobs_give_equal_pages() -> None:
     assert draw_job_page(zoo_job("mnist/conv")) == draw_job_page(zoo_job("mnist/conv"))
 
 
-def test_modules_share_one_scope_without_a_name_twice() -> None:
-    texts = [(ASSETS / f"{name}.mjs").read_text() for name in (*GRAPH_SCRIPTS, "page_start")]
-    names = [
-        name
-        for text in texts
-        for name in re.findall(r"^(?:export )?(?:async )?(?:function|class|const|let) (\w+)", text, re.M)
-    ]
+@pytest.mark.parametrize("whole", [page_script(ASSETS, PAGE_SCRIPTS), run_script()], ids=["net", "run"])
+def test_modules_share_one_scope_without_a_name_twice(whole: str) -> None:
+    names = re.findall(r"^(?:export )?(?:async )?(?:function|class|const|let) (\w+)", whole, re.M)
     assert sorted(names) == sorted(set(names))
-    whole = page_script([*GRAPH_SCRIPTS, "page_start"])
     assert not re.search(r"^(import|export)\b", whole, re.M)
 
 
 @pytest.mark.skipif(NODE is None, reason="needs node")
 def test_scripts_are_correct_for_node(tmp_path: Path) -> None:
-    bundle = tmp_path / "page.mjs"
-    bundle.write_text(page_script([*GRAPH_SCRIPTS, "page_start"]))
-    for path in (*ASSETS.glob("*.mjs"), bundle):
+    bundles = tmp_path / "page.mjs", tmp_path / "run.mjs"
+    bundles[0].write_text(page_script(ASSETS, PAGE_SCRIPTS))
+    bundles[1].write_text(run_script())
+    for path in (*ASSETS.glob("*.mjs"), *RUN_ASSETS.glob("*.mjs"), *bundles):
         assert subprocess.run([NODE or "", "--check", path], capture_output=True, text=True).returncode == 0, path
 
 

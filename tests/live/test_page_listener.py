@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from netpart.errors import ConfigError
-from netpart.graph.partition import partition_job
-from netpart.launch.report.events import Ended, Halted, Joined, Measured, Noticed, Saved, Staleness, Started, Summary
+from netpart.graph.partition import Partition, partition_job
+from netpart.launch.report.events import (
+    Ended,
+    Halted,
+    Joined,
+    Measured,
+    Noticed,
+    Restarted,
+    Saved,
+    Staleness,
+    Started,
+    Summary,
+)
 from netpart.launch.report.queued_listener import RunFailed
 from netpart.launch.report.run_description import RunDescription
 from netpart.launch.report.watch_events import (
+    NextAttempt,
     SampledAction,
     SampledWorker,
     StepSampled,
@@ -21,10 +34,11 @@ from netpart.launch.report.watch_events import (
     WorkerPositions,
 )
 from netpart.live.metrics_text import escape_label, metrics_text
-from netpart.live.page_listener import PageEvents, page_listener, parse_port
+from netpart.live.page_listener import LONGEST_NAME, MOST_METRICS, SHOWN, PageEvents, page_listener, parse_port
 from netpart.live.run_feed import RunFeed
 from tests.graph.jobs import data, job, layer, product
 
+RUN = RunDescription(cast(Partition, None), Path("out"))
 STARTED = Started("net", 2, 10, 0, 4, ("cpu", "cpu"), (1000, 2000), "shm", "fast", (1, 1))
 STEP = StepSampled(0, 7, (
     SampledWorker(0, (
@@ -49,7 +63,7 @@ EVENTS = (
 def shown(*events: Any) -> tuple[RunFeed, dict[str, Any]]:
     """The feed, and what a new page receives."""
     feed = RunFeed()
-    hear = PageEvents(feed)
+    hear = PageEvents(feed, RUN)
     for event in events:
         hear(event)
     return feed, state_of(feed)
@@ -96,13 +110,51 @@ def test_the_chart_of_a_step() -> None:
 
 def test_the_end_and_a_failure() -> None:
     _, state = shown(STARTED, Ended(Summary("net", 2, 10, loss=0.5, step_seconds=[0.1])))
-    assert state["end"]["summary"]["loss"] == 0.5
-    assert "step_seconds" not in state["end"]["summary"]
+    assert set(state["end"]["summary"]) == set(SHOWN)
     feed = RunFeed()
-    PageEvents(feed).fail(RunFailed("worker 1: died", 1))
+    PageEvents(feed, RUN).fail(RunFailed("worker 1: died", 1))
     state = state_of(feed)
     assert state["end"] == {"failed": "worker 1: died", "rank": 1}
     assert state["log"][-1][1:] == ["worker 1: died", "error"]
+
+
+def test_a_summary_has_a_largest_size() -> None:
+    metrics = {f"{number}{'x' * 10_000}": 0.5 for number in range(10_000)}
+    long = Summary(
+        "net", 2, 10, train=metrics, test=metrics, validation=metrics, stopped="x" * 10**6, classes={"x": ["y"] * 10**6}
+    )
+    _, state = shown(STARTED, Ended(long))
+    assert len(state["end"]["summary"]["test"]) == MOST_METRICS
+    assert len(json.dumps(state["end"])) < 3 * MOST_METRICS * (LONGEST_NAME + 50) + 10_000
+    feed = RunFeed()
+    PageEvents(feed, RUN).fail(RunFailed("x" * 10**6))
+    assert len(json.dumps(state_of(feed))) < 10_000
+
+
+def test_a_restart_keeps_the_curves_and_says_from_where() -> None:
+    def at(step: int) -> Measured:
+        return Measured("train", step, {"loss/loss": float(step)}, step, 1.0)
+
+    again = Restarted(1, 3, 4, 2, "worker 1: died", "out/step4")
+    feed, state = shown(STARTED, at(2), at(4), at(6), at(8), *EVENTS[5:7], NextAttempt(RUN), again, at(6))
+    assert [point[0] for point in state["curves"]["train/loss/loss"]] == [2, 4, 6]
+    (attempt,) = state["attempts"]
+    assert (attempt["number"], attempt["most"], attempt["step"], attempt["workers"]) == (2, 4, 4, 2)
+    assert [point[0] for point in attempt["repeated"]["train/loss/loss"]] == [4, 6, 8]
+    assert not {"positions", "charts", "memory", "sent", "end"} & set(state), "those of workers that are gone"
+    assert [text for _, text, _ in state["log"]][-3:] == [
+        "attempt 1 failed: worker 1: died", "attempt 2 begins from step 4, out/step4, on 2 workers",
+        "train at step 6: loss/loss = 6",
+    ]  # fmt: skip
+    assert "netpart_restarts_total 1.0" in metrics_text(feed).splitlines()
+
+
+def test_the_graph_is_that_of_the_present_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("netpart.live.page_listener.graph_bytes", lambda run: run.argument.encode())
+    events = PageEvents(RunFeed(), replace(RUN, argument="first"))
+    assert events.request_graph().result(10) == b"first"
+    events(NextAttempt(replace(RUN, argument="second")))
+    assert events.request_graph().result(10) == b"second"
 
 
 def test_metrics_as_lines() -> None:
@@ -119,6 +171,8 @@ def test_metrics_as_lines() -> None:
     assert 'netpart_memory_grown_bytes{worker="1"}' not in text
     assert metrics_text(RunFeed()) == (
         "# HELP netpart_up 1 while the run goes on, 0 after its end.\n# TYPE netpart_up gauge\nnetpart_up 1.0\n"
+        "# HELP netpart_restarts_total Restarts after a failure.\n# TYPE netpart_restarts_total counter\n"
+        "netpart_restarts_total 0.0\n"
     )
 
 

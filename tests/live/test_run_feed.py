@@ -7,8 +7,16 @@ import json
 from math import inf, nan
 from typing import Any
 
-from netpart.live.curve_points import MOST_POINTS, CurvePoints
-from netpart.live.run_feed import LOG_LINES, LONGEST_LINE, MOST_CURVES, RECENT_BYTES, RunFeed, encode_json
+from netpart.live.curve_points import MOST_POINTS, MOST_REPEATED, CurvePoints
+from netpart.live.run_feed import (
+    LOG_LINES,
+    LONGEST_LINE,
+    MOST_ATTEMPTS,
+    MOST_CURVES,
+    RECENT_BYTES,
+    RunFeed,
+    encode_json,
+)
 
 
 def changes(feed: RunFeed, number: int | None) -> list[dict[str, Any]]:
@@ -68,6 +76,34 @@ def test_what_is_kept_has_a_bound() -> None:
     assert max(len(text) for _, text, _ in whole["log"]) <= LONGEST_LINE + 10
     feed.put(large="x" * (2 * RECENT_BYTES))
     assert len(feed._recent) == 1, "the latest change is kept in any case"
+
+
+def test_a_restart_is_one_change_that_replaces_all() -> None:
+    feed = RunFeed()
+    feed.put(run={"steps": 9}, positions=[1])
+    for step in range(500):
+        feed.add_points({"train/loss": (step, 0.0, 0.0)})
+    seen = feed.since(None)[-1][0]
+    for number in range(2 * MOST_ATTEMPTS):
+        feed.restart(200 - number, number=number)
+    assert all(change["reset"] for change in changes(feed, seen))
+    whole = changes(feed, None)[0]
+    assert [attempt["number"] for attempt in whole["attempts"]] == list(range(MOST_ATTEMPTS, 2 * MOST_ATTEMPTS))
+    assert "positions" not in whole
+    assert whole["curves"]["train/loss"][-1][0] == 200 - 2 * MOST_ATTEMPTS + 1
+
+
+def test_a_cut_curve_gives_back_what_it_drops() -> None:
+    curve = CurvePoints()
+    for step in range(900):
+        curve.add((step, 0.0, 0.0))
+    dropped = curve.cut(499)
+    assert len(dropped) <= MOST_REPEATED + 1
+    assert (dropped[0][0], dropped[-1][0], curve.points[-1][0]) == (499, 899, 499)
+    assert curve.cut(1000) == []
+    assert [point[0] for point in curve.cut(-1)][:1] == [0]
+    assert curve.points == []
+    assert curve.latest is None
 
 
 def test_a_long_curve_keeps_its_ends_and_evenly_spaced_points() -> None:

@@ -29,10 +29,10 @@ def browser() -> Iterator[Browser]:
 class WatchedRun:
     """``netpart run --page`` of a small job on three workers, in a process of its own."""
 
-    def __init__(self, folder: Path, **fields: int) -> None:
-        job = mlp(folder, "mlp", checkpoint_freq=0, test_freq=0, **fields)
+    def __init__(self, folder: Path, *options: str, **fields: int) -> None:
+        job = mlp(folder, "mlp", **{"checkpoint_freq": 0, "test_freq": 0, **fields})
         self.workspace = folder / "run"
-        command = [sys.executable, "-m", "netpart", "run", str(job), "--workers", str(WORKERS), "--page"]
+        command = [sys.executable, "-m", "netpart", "run", str(job), "--workers", str(WORKERS), "--page", *options]
         self.process = subprocess.Popen(
             [*command, "--workspace", str(self.workspace)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
@@ -107,6 +107,38 @@ def test_a_run_of_three_workers_one_of_which_is_killed(tmp_path: Path, browser: 
         page.until("netpartRun.state.end && document.querySelector('#workers tr.failed')")
         assert shown_text(page, "#workers tr.failed").startswith("1")
         assert "worker 1" in shown_text(page, "#failure")
+        assert shown_text(page, "#state") == "failed"
+        assert run.end() == 1
+        assert page.errors() == []
+
+
+@pytest.mark.peers
+@pytest.mark.alone
+def test_a_page_stays_when_its_run_starts_again(tmp_path: Path, browser: Browser) -> None:
+    with WatchedRun(tmp_path, "--restarts", "1", train_steps=10_000_000, disp_freq=100, checkpoint_freq=500) as run:
+        page = browser.new_page()
+        page.open(run.url)
+        page.until("netpartRun.state.log.some(([, text]) => text.startsWith('saved'))")
+        page.until(f"{CHART} && {CHART}.workers.length === {WORKERS}")
+        first = page.run(f"{LOSS}[0]")
+        page.click_on("#graph button")
+        page.until("window.netpartGraph")
+        os.kill(run.worker_pid(1), signal.SIGKILL)
+        page.until("netpartRun.state.attempts")
+        attempt = page.run("netpartRun.state.attempts[0]")
+        assert (attempt["number"], attempt["workers"], attempt["step"] % 500) == (2, WORKERS - 1, 0)
+        page.until("!window.netpartGraph && !document.querySelector('#graph button').hidden")
+        page.until(f"{LOSS}.at(-1)[0] > {attempt['step'] + 300}")
+        page.until(f"document.querySelectorAll('#workers tr').length === {WORKERS}")
+        assert page.run(f"{LOSS}[0]") == first, "the curves of the first attempt stay"
+        assert f"attempt 2 began from step {attempt['step']}" in shown_text(page, "#curves .note")
+        assert "attempt 2 of 2 at most" in shown_text(page, "#figures")
+        assert page.run("document.querySelectorAll('#curves .begin').length > 0")
+        assert shown_text(page, "#state") == "running"
+        page.click_on("#graph button")
+        page.until(f"window.netpartGraph && netpartGraph.model.content.about.workers === {WORKERS - 1}")
+        os.kill(run.worker_pid(0), signal.SIGKILL)
+        page.until("netpartRun.state.end")
         assert shown_text(page, "#state") == "failed"
         assert run.end() == 1
         assert page.errors() == []

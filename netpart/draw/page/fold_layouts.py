@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import inf
+from time import monotonic
 from typing import Any
 
 from netpart.draw.dot_text import ABOVE, ASIDE, LEADING, NAME, SMALL
@@ -17,6 +19,7 @@ from netpart.draw.page.fold_tree import LAYER, FoldBox, FoldTree
 from netpart.draw.picture import Arrow
 from netpart.draw.quotient import Traffic
 from netpart.draw.svg import write_graphviz
+from netpart.errors import NetpartError
 from netpart.units import bytes_text
 
 STRIPE_ROOM, PORT_HIGH, ROOM = 16, 16, 250
@@ -90,28 +93,34 @@ def _label_size(label: BoxLabel, helper: bool, striped: bool) -> tuple[float, fl
 
 
 def lay_out_insides(
-    tree: FoldTree, insides: dict[FoldBox, Inside], signatures: dict[FoldBox, Hashable], labels: dict[FoldBox, BoxLabel]
-) -> tuple[dict[FoldBox, int], list[FoldLayout]]:
-    """The number of the layout of each inside, and the layouts."""
+    tree: FoldTree, insides: dict[FoldBox, Inside], signatures: dict[FoldBox, Hashable],
+    labels: dict[FoldBox, BoxLabel], seconds: float = inf,
+) -> tuple[dict[FoldBox, int], list[FoldLayout]]:  # fmt: skip
+    """The number of the layout of each inside, and the layouts. Raises NetpartError after ``seconds``."""
+    until = monotonic() + seconds
     alike: dict[Hashable, list[Inside]] = {}
     for box, inside in insides.items():
         alike.setdefault(signatures[box], []).append(inside)
     numbers = {}
     layouts = []
     for number, group in enumerate(alike.values()):
-        layouts.append(_lay_out(tree, group, labels))
+        left = until - monotonic()
+        if left <= 0:
+            got = f"{number} of {len(alike)} layouts"
+            raise NetpartError(f"the graph: expected its layout within {seconds:.0f} s, got {got}; use netpart draw")
+        layouts.append(_lay_out(tree, group, labels, left))
         numbers.update({inside.box: number for inside in group})
     return numbers, layouts
 
 
-def _lay_out(tree: FoldTree, alike: Sequence[Inside], labels: dict[FoldBox, BoxLabel]) -> FoldLayout:
+def _lay_out(tree: FoldTree, alike: Sequence[Inside], labels: dict[FoldBox, BoxLabel], seconds: float) -> FoldLayout:
     """The layout of insides that look alike: each end has the size for the widest of its texts."""
     first = alike[0]
     sizes = [_widest(tuple(inside.box.children[n] for inside in alike), labels) for n in range(len(first.numbers))]
     ports = zip(*(inside.ports for inside in alike), strict=True)
     sizes += [(max(text_width(text, SMALL) for text in texts) + 2 * ASIDE, PORT_HIGH) for texts in ports]
     dot = "\n".join(_inside_dot(tree, first, sizes))
-    return _LayoutReader(json.loads(write_graphviz(dot, "json0")), sizes).layout
+    return _LayoutReader(json.loads(write_graphviz(dot, "json0", None if seconds == inf else seconds)), sizes).layout
 
 
 def _widest(boxes: Sequence[FoldBox], labels: dict[FoldBox, BoxLabel]) -> tuple[float, float]:

@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 
-from netpart.draw.joined_boxes import make_quotient
-from netpart.draw.layer_groups import Nesting, name_nesting, single_groups
+from netpart.draw.equal_chains import layer_flow
+from netpart.draw.layer_groups import Nesting, find_nesting
 from netpart.draw.picture import PartBox, Picture
-from netpart.draw.quotient import BoxGroup, GroupArrow, Quotient
+from netpart.draw.quotient import BoxGroup, GroupArrow
 
 NET, RUN, BLOCK, LAYER, PART = "net", "run", "block", "layer", "part"
 """What a box of the tree is."""
@@ -73,10 +73,10 @@ class FoldTree:
 
     def __init__(self, shown: Picture, nesting: Nesting | None) -> None:
         self.shown = shown
-        self.flow = _layer_flow(shown)
+        self.flow = layer_flow(shown)
         self.root = FoldBox(NET, shown.name)
         names = [group.name for group in self.flow.groups]
-        nesting = nesting or name_nesting(names)
+        nesting = nesting or find_nesting(self.flow)
         self._by_path: dict[tuple[str, ...], FoldBox] = {}
         self.layers = {name: self._place_layer(name, nesting.get(name, ())) for name in names}
         self.parts = {part.name: self._place_part(part) for part in shown.boxes}
@@ -96,14 +96,6 @@ class FoldTree:
     def _place_part(self, part: PartBox) -> FoldBox:
         """The box of a part, inside of its layer."""
         return _add_child(self.layers[part.layer], FoldBox(PART, part.name, layer=part.layer, part=part))
-
-
-def _layer_flow(shown: Picture) -> Quotient:
-    """What moves between layers: a group for each, whatever the number of its parts."""
-    of_layer: dict[str, list[PartBox]] = {}
-    for group in single_groups(shown):
-        of_layer.setdefault(group.boxes[0].layer, []).extend(group.boxes)
-    return make_quotient(shown, [BoxGroup(name, tuple(boxes)) for name, boxes in of_layer.items()])
 
 
 def _add_child(parent: FoldBox, child: FoldBox) -> FoldBox:

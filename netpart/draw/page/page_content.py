@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +48,13 @@ class NumberedTexts:
 @dataclass
 class PageSource:
     """What a page shows: the ``graph`` of a training net over its whole mini-batch, the ``partition`` that a run has of
-    it, the blocks of its text, and its folder."""
+    it, the blocks of its text, and its folder. ``seconds`` is how long its layouts may take."""
 
     graph: Graph
     partition: Partition
     nesting: Nesting
     folder: Path | None = None
+    seconds: float = inf
 
     @cached_property
     def shown(self) -> Picture:
@@ -63,7 +65,7 @@ class PageSource:
 def page_content(source: PageSource) -> dict[str, Any]:
     """The content of the page, as docs/drawings.md describes it. Raises what ``tabulate_partition`` raises."""
     report_progress("folding the net")
-    graph = FoldedGraph(source.shown, source.nesting, _whole_shapes(source.graph))
+    graph = FoldedGraph(source.shown, source.nesting, _whole_shapes(source.graph), source.seconds)
     texts = graph.texts
     report_progress("pricing the step")
     table = asdict(tabulate_partition(source.partition))
@@ -97,7 +99,7 @@ def _whole_shapes(graph: Graph) -> dict[str, str]:
 class FoldedGraph:
     """The boxes of a picture with their layouts, in numbers."""
 
-    def __init__(self, shown: Picture, nesting: Nesting | None, whole: dict[str, str]) -> None:
+    def __init__(self, shown: Picture, nesting: Nesting | None, whole: dict[str, str], seconds: float = inf) -> None:
         self.texts = NumberedTexts()
         self.tree = FoldTree(shown, nesting)
         join_alike(self.tree.root, fold_signatures(self.tree, find_insides(self.tree)))
@@ -107,7 +109,7 @@ class FoldedGraph:
         sums = {group.name: sum for group, sum in zip(self.tree.flow.groups, self.tree.flow.sums, strict=True)}
         self.labels = {box: label_box(self.tree, box, sums, whole) for box in self.boxes}
         signatures = fold_signatures(self.tree, self.insides)
-        self.layout_of, self.layouts = lay_out_insides(self.tree, self.insides, signatures, self.labels)
+        self.layout_of, self.layouts = lay_out_insides(self.tree, self.insides, signatures, self.labels, seconds)
 
     def layer_number(self, name: str) -> int:
         """The number of the box of a layer, -1 for none."""

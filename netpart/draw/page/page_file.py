@@ -11,7 +11,7 @@ import gzip
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -20,11 +20,13 @@ from typing import Any
 from netpart.draw.palette import worker_colour
 
 ASSETS = Path(__file__).parent / "assets"
-GRAPH_SCRIPTS = (
+DRAWING_SCRIPTS = (
     "page_texts", "fold_model", "page_colours", "box_painter", "graph_view", "page_elements", "explain_panel",
-    "step_player", "box_list", "page_main",
+    "read_content",
 )  # fmt: skip
-"""The scripts of the drawing, each after those that it imports. They only define things; ``page_start`` begins."""
+"""The scripts of the drawing of a net, each after those that it imports. They only define things."""
+PAGE_SCRIPTS = *DRAWING_SCRIPTS, "step_player", "box_list", "page_main", "page_start"
+"""The scripts of the page; the last one starts it."""
 COLOURS = 16
 """Workers have so many different colours."""
 _IMPORT = re.compile(r"^import .*?;\n", re.MULTILINE)
@@ -44,7 +46,7 @@ class PageParts:
     @property
     def policy(self) -> str:
         """The content security policy of a file that loads nothing."""
-        return f"default-src 'none'; script-src {_hash_source(self.script)}; style-src {_hash_source(self.style)}"
+        return f"default-src 'none'; script-src {hash_source(self.script)}; style-src {hash_source(self.style)}"
 
     def html(self) -> str:
         """The page."""
@@ -52,13 +54,12 @@ class PageParts:
             "policy": escape(self.policy), "title": escape(self.title), "style": self.style, "content": self.content,
             "script": self.script,
         }  # fmt: skip
-        template = (ASSETS / "page.html").read_text("utf-8")
-        return re.sub(r"\{(policy|title|style|content|script)\}", lambda found: texts[found[1]], template)
+        return fill_template((ASSETS / "page.html").read_text("utf-8"), texts)
 
 
 def make_page_parts(content: dict[str, Any], title: str) -> PageParts:
     """The parts of the page of ``content``, which ``page_content`` makes."""
-    return PageParts(title, _page_style(), page_script([*GRAPH_SCRIPTS, "page_start"]), pack_content(content))
+    return PageParts(title, _page_style(), page_script(ASSETS, PAGE_SCRIPTS), pack_content(content))
 
 
 def pack_content(content: dict[str, Any]) -> str:
@@ -67,22 +68,23 @@ def pack_content(content: dict[str, Any]) -> str:
     return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
 
 
-def page_script(names: Sequence[str]) -> str:
-    """The modules ``names`` of ``assets`` as one: without imports and exports, in this order."""
-    return "\n".join(strip_modules((ASSETS / f"{name}.mjs").read_text("utf-8")) for name in names)
-
-
-def strip_modules(text: str) -> str:
-    """The module ``text`` without imports and exports."""
-    return _EXPORT.sub("", _IMPORT.sub("", text))
+def page_script(folder: Path, names: Sequence[str]) -> str:
+    """The modules ``names`` in ``folder`` as one: without imports and exports, in this order."""
+    texts = ((folder / f"{name}.mjs").read_text("utf-8") for name in names)
+    return "\n".join(_EXPORT.sub("", _IMPORT.sub("", text)) for text in texts)
 
 
 def _page_style() -> str:
     """The style sheet, with the colours of workers."""
     rules = (f".w{n} {{ background: {worker_colour(n).fill}; }}" for n in range(COLOURS))
-    return (ASSETS / "page.css").read_text("utf-8").replace("{workers}", "\n".join(rules))
+    return fill_template((ASSETS / "page.css").read_text("utf-8"), {"workers": "\n".join(rules)})
 
 
-def _hash_source(text: str) -> str:
+def fill_template(template: str, texts: Mapping[str, str]) -> str:
+    """``template`` with each {{name}} replaced; in one pass, so that {{script}} in a text stays what it is."""
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: texts[found[1]], template)
+
+
+def hash_source(text: str) -> str:
     """The source of a content security policy that allows this text."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -15,7 +15,7 @@ from typing import Any
 
 from netpart.launch.report.events import Listener, ListenerMaker
 from netpart.launch.report.run_description import RunDescription
-from netpart.launch.report.watch_events import WatchEvent
+from netpart.launch.report.watch_events import LastingEvent
 from netpart.units import plural_text
 
 ROOM = 1000
@@ -37,7 +37,8 @@ class RunFailed(Exception):
 
 class QueuedListener:
     """The listener ``name`` of ``run``, for the duration of a ``with`` block, which yields what to call with events.
-    ``watches``: the listener also takes the events of watch_events.py, as its attribute of this name says.
+    ``watches``: the listener also takes the events of watch_events.py, ``lasts``: it stays open for all attempts of a
+    run, as its attributes of these names say.
 
     ``say`` reports a text to the user; it is called by the thread that hands events over. Entering raises what
     opening the listener raises.
@@ -52,20 +53,21 @@ class QueuedListener:
         self.run = run
         self.say = say
         self.patience = patience
-        self.waiting: Queue[WatchEvent | RunFailed | None] = Queue(room)
+        self.waiting: Queue[LastingEvent | RunFailed | None] = Queue(room)
         self.opened = Future[Any]()
         self.failure: BaseException | None = None
         self.dropped = 0
-        self.watches = False
+        self.watches = self.lasts = False
         # A daemon: a listener that hangs must not keep the process from ending.
         self.thread = Thread(target=self._serve, name=f"listener {name}", daemon=True)
 
     def __enter__(self) -> Listener:
         self.thread.start()
-        self.watches = getattr(self.opened.result(), "watches", False)
+        listener = self.opened.result()
+        self.watches, self.lasts = getattr(listener, "watches", False), getattr(listener, "lasts", False)
         return self.hear
 
-    def hear(self, event: WatchEvent) -> None:
+    def hear(self, event: LastingEvent) -> None:
         """Hand ``event`` over. Never waits: without room the event is dropped, which is reported the first time."""
         if not self.thread.is_alive():
             return self._report_failure()

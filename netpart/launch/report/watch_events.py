@@ -7,8 +7,12 @@ without one.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from netpart.launch.report.events import Event, Staleness
+
+if TYPE_CHECKING:
+    from netpart.launch.report.run_description import RunDescription
 
 
 @dataclass(frozen=True)
@@ -65,4 +69,14 @@ class StepSampled:
     workers: tuple[SampledWorker, ...]
 
 
+@dataclass(frozen=True)
+class NextAttempt:
+    """The run, which has failed, is played again as ``run`` says. Only a listener with an attribute ``lasts`` that is
+    true receives it: others are opened anew. Restarted follows."""
+
+    run: RunDescription
+
+
 WatchEvent = Event | WorkerPositions | StepSampled | Staleness
+LastingEvent = WatchEvent | NextAttempt
+"""What a listener receives that lasts, and watches."""

@@ -18,7 +18,7 @@ from netpart.plan.price.cost import traffic_by_layer
 from netpart.plan.price.ledger import compute_ledger
 from netpart.plan.text.alternatives import CutAlternative, find_alternatives
 from netpart.progress import track_items
-from netpart.proto.job_pb2 import LayerProto
+from netpart.proto.nameless_conf import nameless_conf
 
 KINDS = 12
 """Up to so many unlike layers are cut in other ways: each cut takes as long as cutting the net."""
@@ -80,16 +80,10 @@ class _LayerSurroundings:
         return self.looks[index], tuple(others)
 
     def _look(self, node: Node) -> Hashable:
-        conf = LayerProto()
-        conf.CopyFrom(node.conf)
-        conf.name = ""
-        conf.ClearField("srclayers")
-        for param in conf.param:
-            param.name = ""
         # Parameters of another layer are named: two layers that share them are not alike.
         owners = tuple(p.name if p.owner != node.index else "" for p in node.params)
         shapes = tuple(spec.shape for spec in node.layer.outputs)
         return (
-            conf.SerializeToString(deterministic=True), shapes, self.graph.placements[node.index], owners,
+            nameless_conf(node.conf), shapes, self.graph.placements[node.index], owners,
             self.graph.net.trained[node.index],
         )  # fmt: skip

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from netpart.plan.partition import partition_by_scheme
+from netpart.graph.partition import Partition
+from netpart.plan.partition import partition_by_scheme, with_scheme
 from netpart.plan.price.ledger import compute_ledger
 from netpart.plan.text.alike_alternatives import KINDS, alternatives_by_layer
 from netpart.plan.text.alternatives import find_alternatives
@@ -42,6 +43,19 @@ def test_settings_give_the_bytes_that_are_promised(name: str, layer: str) -> Non
     for cut in others:
         again = zoo_job(name, *cut.settings)
         assert compute_ledger(partition_by_scheme(again.proto, 3, again.folder)).total == cut.moved, cut
+
+
+@pytest.mark.parametrize("layer", ["ip1", "conv1"])
+def test_they_hold_where_a_scheme_overrides_the_cuts_of_the_job(layer: str) -> None:
+    def cut_of(*settings: str) -> Partition:
+        job = zoo_job("mnist/conv", *settings)
+        proto = with_scheme(job.proto, "data", True, job.overridden)
+        return partition_by_scheme(proto, 3, job.folder)
+
+    others = [cut for cut in find_alternatives(cut_of(), layer) if not cut.present]
+    assert others
+    for cut in others:
+        assert compute_ledger(cut_of(*cut.settings)).total == cut.moved, cut
 
 
 @pytest.mark.parametrize("scheme", ["column-row", "data"])

@@ -264,7 +264,7 @@ export class ExplainPanel {
     const change = (moved) => (moved === now ? "" : `${moved > now ? "+" : "−"}${bytesText(Math.abs(moved - now))}`);
     return [
       element("h3", {}, `Other cuts of ${name}`),
-      element("p", {}, "With all other layers as they are. FLOPs are those of the busiest worker."),
+      element("p", {}, "With all other layers as they are; the --set is for the command of this page. FLOPs are those of the busiest worker."),
       tableOf(["cut", ["a step moves", true], ["change", true], ["FLOPs", true]], cuts.map(([cut, moved, flops, present, settings]) => [
         this.#cutCell(name, cut, present, settings), [bytesText(moved), true], [change(moved), true], [countText(flops), true]])),
     ];

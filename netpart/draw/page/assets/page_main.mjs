@@ -9,13 +9,6 @@ import { StepPlayer } from "./step_player.mjs";
 
 const at = (id) => document.getElementById(id);
 
-// The JSON in an element whose text is gzip in base64.
-export async function readContent(text) {
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return JSON.parse(await new Response(stream).text());
-}
-
 export class NetPage {
   constructor(content) {
     this.model = new FoldModel(content);

@@ -1,6 +1,7 @@
 // Starts the page from the content that is in it.
 
-import { NetPage, readContent } from "./page_main.mjs";
+import { NetPage } from "./page_main.mjs";
+import { readContent } from "./read_content.mjs";
 
 readContent(document.getElementById("content").textContent).then((content) => {
   window.netPage = new NetPage(content);
