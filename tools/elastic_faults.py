@@ -42,7 +42,7 @@ def drive(asked: dict[str, Any]) -> int:
     from netpart.launch.run import run_job
     from netpart.launch.teams.meeting import Meeting
 
-    job = read_fault_job(asked["name"])
+    job = read_fault_job(asked["name"], asked["changes"])
     job.proto.resume = asked["resume"]
     meeting = None
     if asked["launcher"] == "join":
@@ -51,7 +51,7 @@ def drive(asked: dict[str, Any]) -> int:
         meeting = Meeting(asked["listen"], 0, parse_token(os.environ[VARIABLE], VARIABLE), 12.0)
 
     def tell(kind: str, **rest: Any) -> None:
-        print(json.dumps({"kind": kind, "pid": os.getpid(), **rest}, default=str), flush=True)
+        print(json.dumps({"kind": kind, "pid": os.getpid(), "at": monotonic(), **rest}, default=str), flush=True)
 
     try:
         run_job(
@@ -135,7 +135,7 @@ def report(runs: Sequence[tuple[FaultyRun, str]], seconds: float) -> dict[str, A
         "resumed": sum(run.restarts for run, _ in runs), "changes": len(wents),
         "sources": dict(Counter(told["source"] for told in wents)),
         "steps again": sum(told["again"] for told in wents),
-        "from detection to go": _percentiles(regrouped), "from kill to go": _percentiles(late),
+        "from detection to go": percentiles(regrouped), "from kill to go": percentiles(late),
     }  # fmt: skip
 
 
@@ -156,7 +156,7 @@ def _regroup_seconds(told: Sequence[dict[str, Any]]) -> list[float]:
     return found
 
 
-def _percentiles(values: list[float]) -> dict[str, float]:
+def percentiles(values: list[float]) -> dict[str, float]:
     if len(values) < 2:
         return {}
     return {

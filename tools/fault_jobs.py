@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -63,10 +64,10 @@ JOBS = {
 }
 
 
-def read_fault_job(name: str) -> Job:
-    """The job ``name``, with snapshots every 10 steps for 1 to 5 workers."""
+def read_fault_job(name: str, changes: Sequence[str] = ()) -> Job:
+    """The job ``name`` with ``changes``, with snapshots every 10 steps for 1 to 5 workers."""
     wanted = JOBS[name]
-    changes = (*COMMON, *wanted.changes, f"train_steps={wanted.steps}")
+    changes = (*COMMON, *wanted.changes, f"train_steps={wanted.steps}", *changes)
     job = read_job(GRAPHS / wanted.conf, changes) if wanted.conf else read_job_text(LENET, overrides=changes)
     job.proto.neuralnet.remainder = Remainder.SPREAD
     job.proto.elastic.min_workers, job.proto.elastic.max_workers = 1, MOST

@@ -16,6 +16,7 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -41,8 +42,10 @@ class FaultyRun:
     when it went on.
     """
 
-    def __init__(self, name: str, launcher: str, folder: Path, random: Random) -> None:
-        self.name, self.launcher, self.folder, self.random = name, launcher, folder, random
+    def __init__(
+        self, name: str, launcher: str, folder: Path, random: Random, changes: Sequence[str] = ()
+    ) -> None:  # fmt: skip
+        self.name, self.launcher, self.folder, self.random, self.changed = name, launcher, folder, random, changes
         self.told: list[dict[str, Any]] = []
         self.faults: list[tuple[str, float]] = []
         self.late: list[float] = []
@@ -58,7 +61,7 @@ class FaultyRun:
         self.address = f"tcp://127.0.0.1:{_free_port()}"
         asked = {
             "name": self.name, "workers": workers, "workspace": str(self.folder), "resume": resume,
-            "launcher": self.launcher, "listen": self.address,
+            "launcher": self.launcher, "listen": self.address, "changes": list(self.changed),
         }  # fmt: skip
         environment = os.environ | {VARIABLE: self.token, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         with self.folder.with_suffix(".log").open("ab") as log:
