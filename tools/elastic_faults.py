@@ -48,7 +48,7 @@ def drive(asked: dict[str, Any]) -> int:
     if asked["launcher"] == "join":
         from netpart.launch.control.token import VARIABLE, parse_token
 
-        meeting = Meeting(asked["listen"], 0, parse_token(os.environ[VARIABLE], VARIABLE), 12.0)
+        meeting = Meeting(asked["listen"], 0, parse_token(os.environ[VARIABLE], VARIABLE), asked["wait"])
 
     def tell(kind: str, **rest: Any) -> None:
         print(json.dumps({"kind": kind, "pid": os.getpid(), "at": monotonic(), **rest}, default=str), flush=True)

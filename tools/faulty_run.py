@@ -36,16 +36,18 @@ KINDS = {"kill": 46, "two": 10, "stop": 8, "cut": 10, "join": 18, "disk": 3, "co
 
 
 class FaultyRun:
-    """A run of job ``name`` with its files in ``folder``, by ``launcher``: "local", "respawn" or "join".
+    """A run of job ``name`` with ``changes``, with its files in ``folder``, by ``launcher``: "local", "respawn" or
+    "join". It waits ``wait`` seconds for workers that join.
 
     ``told`` are its events. ``faults`` are (kind, when) of what was done to it, ``late`` the seconds from a kill to
     when it went on.
     """
 
     def __init__(
-        self, name: str, launcher: str, folder: Path, random: Random, changes: Sequence[str] = ()
+        self, name: str, launcher: str, folder: Path, random: Random, changes: Sequence[str] = (), wait: float = 12.0
     ) -> None:  # fmt: skip
-        self.name, self.launcher, self.folder, self.random, self.changed = name, launcher, folder, random, changes
+        self.name, self.launcher, self.folder, self.random = name, launcher, folder, random
+        self.changed, self.wait = changes, wait
         self.told: list[dict[str, Any]] = []
         self.faults: list[tuple[str, float]] = []
         self.late: list[float] = []
@@ -62,6 +64,7 @@ class FaultyRun:
         asked = {
             "name": self.name, "workers": workers, "workspace": str(self.folder), "resume": resume,
             "launcher": self.launcher, "listen": self.address, "changes": list(self.changed),
+            "wait": self.wait,
         }  # fmt: skip
         environment = os.environ | {VARIABLE: self.token, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         with self.folder.with_suffix(".log").open("ab") as log:
@@ -78,7 +81,17 @@ class FaultyRun:
     def join(self) -> None:
         """Start a worker that joins the run."""
         environment = os.environ | {VARIABLE: self.token, "PYTHONPATH": str(ROOT)}
-        command = [sys.executable, "-P", "-m", "netpart", "worker", "--join", self.address, "--wait", "15"]
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "netpart",
+            "worker",
+            "--join",
+            self.address,
+            "--wait",
+            f"{self.wait + 3:g}",
+        ]
         with self.folder.with_suffix(".log").open("ab") as log:
             process = subprocess.Popen(
                 [*command, "--threads", "1"], stdout=subprocess.DEVNULL, stderr=log, env=environment, cwd=ROOT

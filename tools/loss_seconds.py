@@ -34,7 +34,7 @@ from tools.faulty_run import FaultyRun
 
 PHASES = ("noticed", "cut anew", "prepared", "first new step")
 CHANGES = ("disp_freq=1", "train_steps=100000", "checkpoint_freq=0", "deadline=20")
-PATIENCE = 60.0
+PATIENCE = 120.0
 """How long the tool waits for anything."""
 
 
@@ -126,7 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     random = Random(args.seed)
     found = []
     with TemporaryDirectory(prefix="netpart-losses-") as folder:
-        run = FaultyRun(args.net, launcher, Path(folder) / "run", random, CHANGES)
+        run = FaultyRun(args.net, launcher, Path(folder) / "run", random, CHANGES, PATIENCE)
         for each in time_kills(run, args.workers, args.kills, random, args.early and args.launcher == "join"):
             print(each, flush=True)
             found.append(each)

@@ -25,7 +25,7 @@ from netpart.launch.control.framing import GarbledMessage
 from netpart.launch.control.token import RunToken
 from netpart.launch.coordinator.blame import PASSING, Blame
 from netpart.launch.coordinator.conversation import RunOptions
-from netpart.launch.coordinator.coordinator import HELLO_SECONDS, LOOK_MS, Coordinator
+from netpart.launch.coordinator.coordinator import HELLO_SECONDS, LOOK_SOON_MS, Coordinator
 from netpart.launch.coordinator.elastic_conversation import ElasticConversation
 from netpart.launch.coordinator.gathering import Gathering
 from netpart.launch.coordinator.job_cutter import JobCutter, describe_cut
@@ -43,8 +43,6 @@ SPARE = -1
 """The rank of a worker that waits to take part."""
 TRIES = 8
 """How often a run goes back to the same snapshot. After that, what fails is not chance."""
-LOOK_SOON_MS = 20
-"""How often the coordinator looks around while it gathers workers."""
 
 
 class ElasticCoordinator(Coordinator):
@@ -113,7 +111,7 @@ class ElasticCoordinator(Coordinator):
         """Serve one team after another until every worker of the last one has finished."""
         while self.gathering or not all(m.finished for m in self.members):
             self.follow_processes(team)
-            self.poller.poll(LOOK_SOON_MS if self.gathering else LOOK_MS)
+            self.await_message()
             self.read_all(team)
             self.look_for_losses(team)
             self.gather_after_troubles()
@@ -123,6 +121,9 @@ class ElasticCoordinator(Coordinator):
                 self.talk.halting.look()
             self.forget_absent(team)
             self.look_for_room()
+
+    def await_message(self) -> None:
+        self.poller.poll(LOOK_SOON_MS) if self.gathering else super().await_message()
 
     def follow_processes(self, team: Team) -> None:
         """Listen to the ends of the processes that there are now."""
@@ -267,7 +268,9 @@ class ElasticCoordinator(Coordinator):
         ready.sort(key=lambda m: (m.rank == SPARE, m.rank, m.seat))
         now = monotonic()
         gathering.joined += [team.where(m.seat) or "this host" for m in ready[: cut.workers] if m.rank == SPARE]
-        self.members = [MemberRecord(r, m.seat, m.identity, heard=now) for r, m in enumerate(ready[: cut.workers])]
+        self.members = [
+            MemberRecord(r, m.seat, m.identity, heard=now, closed=m.closed) for r, m in enumerate(ready[: cut.workers])
+        ]
         for m in self.watched:
             m.rank = SPARE  # but for those below
         self.present |= {m.seat: m for m in self.members}
