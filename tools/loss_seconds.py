@@ -22,6 +22,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -75,7 +76,7 @@ def time_kill(run: FaultyRun, random: Random, early: bool) -> KillSeconds:
     reached = max((told["step"] for told in tuple(run.told) if told["kind"] == "Measured"), default=0)
     moments.append(await_event(run, "Measured", moments[-1], reached + 1)["at"])
     replace(run, random, early)
-    return KillSeconds(len(alive), tuple(after - before for before, after in zip(moments, moments[1:], strict=False)))
+    return KillSeconds(len(alive), tuple(after - before for before, after in pairwise(moments)))
 
 
 def replace(run: FaultyRun, random: Random, early: bool) -> None:
@@ -97,7 +98,7 @@ def kill_joiner(run: FaultyRun, random: Random) -> None:
     run.joined[-1].kill()
     sleep(5)
     steps = [told["at"] for told in tuple(run.told) if told["kind"] == "Measured" and told["at"] > began - 1]
-    gaps = [later - earlier for earlier, later in zip(steps, steps[1:], strict=False)]
+    gaps = [later - earlier for earlier, later in pairwise(steps)]
     print(f"a worker killed while it joined: longest time without a new step {max(gaps, default=5.0):.3f}", flush=True)
 
 

@@ -200,7 +200,8 @@ def test_a_link_that_breaks_in_a_step(hosts: Hosts, tmp_path: Path) -> None:
     hosts.cut(2)
     began = monotonic()
     message = coordinator.until("^error: ", SOON)
-    where = r"stopped, or its link is lost: not heard for \d+\.\d s, last heard in train step \d+, \S+"
+    lost = r"stopped, or its link is lost: (not heard for \d+\.\d s|that has closed)"
+    where = rf"(ended or )?{lost}, last heard in train step \d+, \S+"
     assert re.match(rf"error: worker 2 \(.*process \d+\): {where}", message)
     assert coordinator.end(SOON) == 1
     assert others[1].end(max(0.0, began + SOON - monotonic())) == 1
@@ -240,7 +241,7 @@ def test_a_worker_that_is_killed_is_missed(hosts: Hosts, tmp_path: Path) -> None
     coordinator.until(r"^Train @ step 20 ")
     os.kill(other.process.pid, signal.SIGKILL)
     assert coordinator.end(SOON) == 1
-    assert re.match(r"error: worker 1 \(.*\): stopped, or its link is lost", coordinator.lines[-1])
+    assert re.match(r"error: worker 1 \(.*\): ended or stopped, or its link is lost: that has closed", coordinator.lines[-1])
 
 
 @pytest.mark.thorough
