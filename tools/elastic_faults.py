@@ -1,12 +1,12 @@
 """Random faults in elastic runs: each must end with the parameters of the run that nothing happened to.
 
-    python -m tools.elastic_faults --seed 1 --faults 100          about 6 minutes on two cores
+    python -m tools.elastic_faults --seed 1 --faults 100          about 4 minutes on two cores
     python -m tools.elastic_faults --seed 7 --runs 1 --net gpt    one run, to look into it
 
 Workers are killed (one, or two at once), stopped, cut off, and others join, at any moment; the disk of the coordinator
 is full, or it is killed, and the run is resumed. Each run has several faults. Checked: the parameters after the last
 step, equal to 1e-10 relative; that no run hangs; that no process and no shared memory is left. The seed gives the same
-runs and faults again, but not the same moments.
+runs again, but not the same moments.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import shutil
 import sys
 from collections import Counter
@@ -28,10 +29,16 @@ from time import monotonic, sleep
 from typing import Any
 
 from tools.fault_jobs import JOBS, final_values, largest_difference, read_fault_job
-from tools.faulty_run import KINDS, FaultyRun
+from tools.faulty_run import FaultyRun
 
 BOUND = 1e-10
 LAUNCHERS = ("join", "join", "respawn", "local")
+FAULTS = (5, 9)
+"""Fewest and most faults in a run, and again each time that it is resumed; fewer if it ends before."""
+EARLY = 0.15
+"""How often a run has a fault before its first step."""
+PAUSE = 0.3
+"""Most seconds between two faults, besides the time until the run goes on."""
 RESTARTS = 12
 """How often a run is resumed before that counts as a hang."""
 
@@ -105,22 +112,32 @@ def play_run(name: str, launcher: str, folder: Path, seed: int) -> tuple[FaultyR
 
 
 def _inject(run: FaultyRun, random: Random) -> None:
-    """Do a few faults, some while the run still deals with the last one."""
-    end = monotonic() + 60
-    while not run.has_begun() and run.driver.poll() is None and monotonic() < end:
-        if random.random() < 0.002:
-            break  # sometimes the first one comes before the first step
-        sleep(0.01)
-    for _ in range(random.randint(3, 6)):
+    """Do some faults, several while the run still deals with the last one."""
+    if random.random() < EARLY:
+        _do_early_fault(run, random)
+    _await_start(run, 60)
+    for _ in range(random.randint(*FAULTS)):
+        sleep(random.uniform(0, PAUSE))
         before = run.changes()
-        sleep(random.uniform(0, 0.8))
-        kind = random.choices(list(KINDS), list(KINDS.values()))[0]
-        began = monotonic()
-        if run.do_fault(kind) and random.random() < 0.7 and kind != "join":
+        if run.do_fault(run.draw_kind()) and random.random() < 0.7:
             run.wait_for_change(before + 1, 20)
-            if kind in ("kill", "two") and run.changes() == before + 1 and run.driver.poll() is None:
-                told = run.latest("WentOn")
-                run.late.append(told["heard"] - began if told else 0.0)
+
+
+def _do_early_fault(run: FaultyRun, random: Random) -> None:
+    """Do a fault before the first step."""
+    end = monotonic() + 20
+    while not run.workers() and run.driver.poll() is None and monotonic() < end:
+        sleep(0.01)
+    _await_start(run, random.uniform(0, 2))
+    if not run.has_begun():
+        run.do_fault(run.draw_kind())
+
+
+def _await_start(run: FaultyRun, seconds: float) -> None:
+    """Wait until the first step has begun, at most so long."""
+    end = monotonic() + seconds
+    while not run.has_begun() and run.driver.poll() is None and monotonic() < end:
+        sleep(0.01)
 
 
 def report(runs: Sequence[tuple[FaultyRun, str]], seconds: float) -> dict[str, Any]:
@@ -128,15 +145,24 @@ def report(runs: Sequence[tuple[FaultyRun, str]], seconds: float) -> dict[str, A
     wents = [told for run, _ in runs for told in run.told if told["kind"] == "WentOn"]
     kinds = Counter(kind for run, _ in runs for kind, _ in run.faults)
     regrouped = [seconds for run, _ in runs for seconds in _regroup_seconds(run.told)]
-    late = [value for run, _ in runs for value in run.late]
+    late = [seconds for run, _ in runs for seconds in run.kill_seconds()]
+    faults = sum(kinds.values())
     return {
-        "runs": len(runs), "faults": sum(kinds.values()), "kinds": dict(kinds), "seconds": round(seconds, 1),
+        "runs": len(runs), "faults": faults, "kinds": dict(kinds), "seconds": round(seconds, 1),
+        "seconds for 1000 faults": round(1000 * seconds / faults) if faults else None,
+        "processor seconds a fault": round(_processor_seconds() / faults, 2) if faults else None,
         "wrong": [f"{run.folder.name}: {wrong}" for run, wrong in runs if wrong],
         "resumed": sum(run.restarts for run, _ in runs), "changes": len(wents),
         "sources": dict(Counter(told["source"] for told in wents)),
         "steps again": sum(told["again"] for told in wents),
         "from detection to go": percentiles(regrouped), "from kill to go": percentiles(late),
     }  # fmt: skip
+
+
+def _processor_seconds() -> float:
+    """Processor time of all processes of the runs. On an idle machine it shows how long the runs take."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _regroup_seconds(told: Sequence[dict[str, Any]]) -> list[float]:

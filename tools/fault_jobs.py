@@ -38,7 +38,7 @@ neuralnet {
 }
 """
 MOST = 5
-COMMON = ("dtype=FLOAT64", "disp_freq=7", "checkpoint_freq=25", "checkpoint_keep=2", "deadline=12")
+COMMON = ("dtype=FLOAT64", "disp_freq=7", "checkpoint_freq=25", "checkpoint_keep=2", "deadline=8")
 
 
 SGD = ("updater.type=kSGD", "updater.momentum=0.9", "updater.learning_rate.base_lr=0.02")
@@ -58,7 +58,7 @@ class FaultJob(NamedTuple):
 
 JOBS = {
     "lenet": FaultJob("", 200, ("neuralnet.scheme=DATA",)),
-    "resnet": FaultJob("resnet/resnet18-small.conf", 120, ("data.store_conf.batchsize=8",)),
+    "resnet": FaultJob("resnet/resnet18-small.conf", 200, ("data.store_conf.batchsize=8",)),
     "gpt": FaultJob("gpt/gpt2-small.conf", 200, ("data.store_conf.batchsize=8", *SGD)),
     "unet": FaultJob("unet/unet3d-small.conf", 40, ("data.store_conf.batchsize=6", *SGD)),
 }

@@ -24,6 +24,7 @@ from time import monotonic, sleep
 from typing import Any
 
 from netpart.launch.control.token import BYTES, VARIABLE, RunToken
+from tools.fault_jobs import MOST
 
 ROOT = Path(__file__).parent.parent
 PIDFD_GETFD = 438
@@ -39,8 +40,7 @@ class FaultyRun:
     """A run of job ``name`` with ``changes``, with its files in ``folder``, by ``launcher``: "local", "respawn" or
     "join". It waits ``wait`` seconds for workers that join.
 
-    ``told`` are its events. ``faults`` are (kind, when) of what was done to it, ``late`` the seconds from a kill to
-    when it went on.
+    ``told`` are its events. ``faults`` are (kind, when) of what was done to it.
     """
 
     def __init__(
@@ -50,7 +50,6 @@ class FaultyRun:
         self.changed, self.wait = changes, wait
         self.told: list[dict[str, Any]] = []
         self.faults: list[tuple[str, float]] = []
-        self.late: list[float] = []
         self.seen: set[int] = set()
         self.joined: list[subprocess.Popen[bytes]] = []
         self.stopped: set[int] = set()
@@ -133,18 +132,48 @@ class FaultyRun:
         """True once the first step of the present coordinator has begun."""
         return any(told["kind"] == "Started" and told["pid"] == self.driver.pid for told in tuple(self.told))
 
+    def draw_kind(self) -> str:
+        """A kind of fault that the run is in a state for."""
+        alive = len(self.workers())
+        joins = self.launcher == "join"
+        fits = {
+            "kill": alive > 1, "stop": alive > 1, "two": alive > 2, "cut": joins and alive > 1,
+            "join": joins and alive < MOST, "disk": True, "coordinator": True,
+        }  # fmt: skip
+        kinds = [kind for kind in KINDS if fits[kind]]
+        return self.random.choices(kinds, [KINDS[kind] for kind in kinds])[0]
+
+    def kill_seconds(self) -> list[float]:
+        """Seconds from each kill until the run went on, for kills after the first step that were the only fault
+        meanwhile."""
+        return [found for kind, at in self.faults if kind in ("kill", "two") and (found := self._until_go(at))]
+
+    def _until_go(self, at: float) -> float:
+        """Seconds from a loss at a moment until the run went on; 0.0 if it did not, or for another reason as well."""
+        told = [event for event in self.told if event["at"] >= at]
+        lost = next((event["at"] for event in told if event["kind"] == "Lost"), None)
+        went = next((event["at"] for event in told if event["kind"] == "WentOn"), None)
+        end = next((event["at"] for event in told if event["kind"] in ("failed", "Started")), None)
+        if lost is None or went is None or lost > went or (end is not None and end < went):
+            return 0.0
+        alone = not any(at < other < went for _, other in self.faults)
+        return went - at if alone and self._is_calm(at) else 0.0
+
+    def _is_calm(self, at: float) -> bool:
+        """True if the run had begun at that moment, and had no loss that it had not dealt with."""
+        before = [event["kind"] for event in self.told if event["at"] < at]
+        turns = [kind for kind in before if kind in ("Started", "Lost", "WentOn")]
+        return bool(turns) and turns[-1] != "Lost"
+
     def do_fault(self, kind: str) -> bool:
-        """Do a fault of ``kind`` now; False if the run is in no state for it."""
+        """Do a fault of ``kind`` now; False if it did not succeed."""
         alive = self.workers()
-        if self.driver.poll() is not None or (kind in ("kill", "stop", "cut") and len(alive) < 2):
+        if self.driver.poll() is not None or not alive:
             return False
-        if kind == "two" and len(alive) < 3:
-            return False
-        if kind == "join" and (self.launcher != "join" or len(alive) >= 5):
-            return False
+        began = monotonic()
         done = getattr(self, f"_do_{kind}")(alive)
         if done:
-            self.faults.append((kind, monotonic()))
+            self.faults.append((kind, began))
         return bool(done)
 
     def _do_kill(self, alive: list[int]) -> bool:

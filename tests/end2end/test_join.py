@@ -241,7 +241,9 @@ def test_a_worker_that_is_killed_is_missed(hosts: Hosts, tmp_path: Path) -> None
     coordinator.until(r"^Train @ step 20 ")
     os.kill(other.process.pid, signal.SIGKILL)
     assert coordinator.end(SOON) == 1
-    assert re.match(r"error: worker 1 \(.*\): ended or stopped, or its link is lost: that has closed", coordinator.lines[-1])
+    assert re.match(
+        r"error: worker 1 \(.*\): ended or stopped, or its link is lost: that has closed", coordinator.lines[-1]
+    )
 
 
 @pytest.mark.thorough

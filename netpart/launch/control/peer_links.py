@@ -6,14 +6,12 @@ not wait until heartbeats are missed.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 from typing import Any
 
 import zmq
 
-EVENT = struct.Struct("=hi")
-"""How ZeroMQ describes an event: its kind, and the file descriptor of the connection."""
+from netpart.transport.sockets import read_event
 
 
 class PeerLinks:
@@ -28,7 +26,7 @@ class PeerLinks:
     def read_message(self) -> tuple[bytes, list[bytes]]:
         """The name of a peer and its message, which must be there."""
         name = self.socket.recv(copy=False)
-        descriptor, sender = name.get(zmq.SRCFD), bytes(name)
+        descriptor, sender = name.get(zmq.SRCFD), name.bytes
         # Noted with every message: the kernel gives the number of a closed connection to the next one.
         self._names[int(descriptor)] = sender
         return sender, self.socket.recv_multipart()
@@ -37,7 +35,7 @@ class PeerLinks:
         """The names of peers whose connections were closed since the last call. What they had sent before is there to
         be read."""
         while self.monitor.poll(0):
-            _, descriptor = EVENT.unpack(self.monitor.recv_multipart()[0])
+            _, descriptor = read_event(self.monitor)
             if (name := self._names.pop(descriptor, None)) is not None:
                 yield name
 

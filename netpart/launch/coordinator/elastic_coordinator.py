@@ -30,6 +30,7 @@ from netpart.launch.coordinator.elastic_conversation import ElasticConversation
 from netpart.launch.coordinator.gathering import Gathering
 from netpart.launch.coordinator.job_cutter import JobCutter, describe_cut
 from netpart.launch.coordinator.kept_snapshot import KeptSnapshot
+from netpart.launch.coordinator.missed_links import MissedLinks
 from netpart.launch.coordinator.restart_point import RestartPoint, find_restart_point
 from netpart.launch.coordinator.seat_view import SeatView
 from netpart.launch.coordinator.watchdog import MemberRecord
@@ -66,6 +67,7 @@ class ElasticCoordinator(Coordinator):
         self.respawned: dict[int, int] = {}
         self.polled: set[int] = set()
         self.troubles: list[str] = []
+        self.missed = MissedLinks()
         self.pace: float | None = None
         self.tell = listener
         super().__init__(partition, options, context, self.hear_event, token, keys, max(cutter.most, partition.workers))
@@ -114,7 +116,7 @@ class ElasticCoordinator(Coordinator):
             self.await_message()
             self.read_all(team)
             self.look_for_losses(team)
-            self.gather_after_troubles()
+            self.gather_after_troubles(team)
             if self.gathering:
                 self.go_on_if_all_left(team)
             else:
@@ -165,14 +167,34 @@ class ElasticCoordinator(Coordinator):
         else:
             text = failed.message.removeprefix(f"worker {member.rank}: ").removeprefix(f"rank {member.rank}: ")
             self.troubles.append(f"worker {member.rank}, {failed.doing}: {text}")
+            self.note_missed(member, failed, text)
         return None
 
-    def gather_after_troubles(self) -> None:
+    def note_missed(self, member: MemberRecord, failed: Any, text: str) -> None:
+        """Note whom a worker that has failed did not hear or reach. While all regroup, the links close anyway."""
+        if failed.HasField("peer") and 0 <= failed.peer < len(self.members) and not self.gathering:
+            self.missed.note(member.seat, self.members[failed.peer].seat, failed.unreached, text)
+
+    def gather_after_troubles(self, team: Team) -> None:
         """Let all regroup if a worker has failed: a link was cut, or the one at fault is not known to be gone yet."""
         if self.troubles and not self.gathering:
             self.listener(Noticed(self.troubles[0]))
+            self.cast_out(team)
             self.gather()
         self.troubles.clear()
+
+    def cast_out(self, team: Team) -> None:
+        """Give up one of two workers that have missed each other too often, so that the others go on."""
+        found = self.missed.outcast(lambda seat: self.present[seat].since)
+        if found is not None:
+            why = f"it and {self.seat_name(found.other, team)} do not reach each other: {self.missed.reason(found)}"
+            self.lose(found.seat, why, team)
+
+    def seat_name(self, seat: int, team: Team) -> str:
+        """The worker on ``seat`` in words."""
+        where = team.where(seat)
+        member = self.present.get(seat)
+        return f"worker {member.rank if member else seat}{f' ({where})' if where else ''}"
 
     def look_for_losses(self, team: Team) -> None:
         """Give up each worker that has ended, is stopped or is not heard."""
@@ -202,6 +224,7 @@ class ElasticCoordinator(Coordinator):
         team.retire(seat)
         self.follow_processes(team)
         self.seats.free(seat)
+        self.missed.forget(seat)
         self.start_again(seat, team)
         if member.rank == SPARE:
             self.listener(Noticed(f"a worker that waited to take part ({where or f'seat {seat}'}) is gone: {reason}"))
@@ -264,12 +287,14 @@ class ElasticCoordinator(Coordinator):
         self.gathering, self.starting = None, gathering
         self.tries += 1
         if self.tries > TRIES:
-            raise RunBroken(f"{TRIES} teams have ended before a snapshot\n" + "\n".join(gathering.lost))
+            missed = self.missed.lines(lambda seat: self.seat_name(seat, team))
+            raise RunBroken("\n".join([f"{TRIES} teams have ended before a snapshot", *gathering.lost, *missed]))
         ready.sort(key=lambda m: (m.rank == SPARE, m.rank, m.seat))
         now = monotonic()
         gathering.joined += [team.where(m.seat) or "this host" for m in ready[: cut.workers] if m.rank == SPARE]
         self.members = [
-            MemberRecord(r, m.seat, m.identity, heard=now, closed=m.closed) for r, m in enumerate(ready[: cut.workers])
+            MemberRecord(r, m.seat, m.identity, heard=now, since=m.since, closed=m.closed)
+            for r, m in enumerate(ready[: cut.workers])
         ]
         for m in self.watched:
             m.rank = SPARE  # but for those below
@@ -336,6 +361,7 @@ class ElasticCoordinator(Coordinator):
     def note_commit(self, snapshot: KeptSnapshot) -> None:
         """Take in the workers that wait, now that no step would be lost."""
         self.tries = 0
+        self.missed.clear()
         self.respawned.clear()
         waiting = [m for m in self.watched if m.rank == SPARE and m.identity]
         if waiting and len(self.members) < self.cutter.most and not self.gathering:

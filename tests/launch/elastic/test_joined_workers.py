@@ -93,9 +93,7 @@ def test_a_kill_is_known_within_a_second(tmp_path: Path) -> None:
     with joiners(3, tmp_path) as workers:
         left = iter(workers.processes)
         kills = NoticedKills(lambda: next(left).kill(), 2)
-        run_job(
-            elastic_job(), 3, listener=kills, workspace=tmp_path / "run", launcher="join", meeting=workers.meeting
-        )
+        run_job(elastic_job(), 3, listener=kills, workspace=tmp_path / "run", launcher="join", meeting=workers.meeting)
     assert min(kills.found)[0] <= 1.0
     assert all("that has closed" in reason for _, reason in kills.found)
 
