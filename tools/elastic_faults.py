@@ -35,6 +35,8 @@ BOUND = 1e-10
 LAUNCHERS = ("join", "join", "respawn", "local")
 FAULTS = (5, 9)
 """Fewest and most faults in a run, and again each time that it is resumed; fewer if it ends before."""
+MOST_FAULTS = 24
+"""A run with so many faults is then left alone, so that it can end."""
 EARLY = 0.15
 """How often a run has a fault before its first step."""
 PAUSE = 0.3
@@ -113,10 +115,10 @@ def play_run(name: str, launcher: str, folder: Path, seed: int) -> tuple[FaultyR
 
 def _inject(run: FaultyRun, random: Random) -> None:
     """Do some faults, several while the run still deals with the last one."""
-    if random.random() < EARLY:
+    if random.random() < EARLY and len(run.faults) < MOST_FAULTS:
         _do_early_fault(run, random)
     _await_start(run, 60)
-    for _ in range(random.randint(*FAULTS)):
+    for _ in range(min(random.randint(*FAULTS), MOST_FAULTS - len(run.faults))):
         sleep(random.uniform(0, PAUSE))
         before = run.changes()
         if run.do_fault(run.draw_kind()) and random.random() < 0.7:

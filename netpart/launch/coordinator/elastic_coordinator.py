@@ -31,7 +31,7 @@ from netpart.launch.coordinator.gathering import Gathering
 from netpart.launch.coordinator.job_cutter import JobCutter, describe_cut
 from netpart.launch.coordinator.kept_snapshot import KeptSnapshot
 from netpart.launch.coordinator.missed_links import MissedLinks
-from netpart.launch.coordinator.restart_point import RestartPoint, find_restart_point
+from netpart.launch.coordinator.restart_point import RestartPoint, find_restart_point, resumed_cut
 from netpart.launch.coordinator.seat_view import SeatView
 from netpart.launch.coordinator.watchdog import MemberRecord
 from netpart.launch.report.events import Hearer, Lost, Measured, Noticed, Recut, Updated, WentOn
@@ -302,7 +302,7 @@ class ElasticCoordinator(Coordinator):
         point = find_restart_point(self.talk.kept, self.talk.saving.latest, self.first_options)
         self.cluster, self.options = cut.cluster, point.options
         if point.saved:
-            cut.job.resume = True  # the first workers must not save that checkpoint again
+            cut = resumed_cut(cut)  # the first workers must not save that checkpoint again
         self.start_talk(cut, point, gathering, team)
 
     def start_talk(self, cut: Partition, point: RestartPoint, gathering: Gathering, team: Team) -> None:
