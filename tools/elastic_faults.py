@@ -35,6 +35,8 @@ BOUND = 1e-10
 LAUNCHERS = ("join", "join", "respawn", "local")
 FAULTS = (5, 9)
 """Fewest and most faults in a run, and again each time that it is resumed; fewer if it ends before."""
+SLOW = 3.0
+"""What is told in the seconds after a kill is printed if the run needs longer."""
 MOST_FAULTS = 24
 """A run with so many faults is then left alone, so that it can end."""
 EARLY = 0.15
@@ -147,7 +149,7 @@ def report(runs: Sequence[tuple[FaultyRun, str]], seconds: float) -> dict[str, A
     wents = [told for run, _ in runs for told in run.told if told["kind"] == "WentOn"]
     kinds = Counter(kind for run, _ in runs for kind, _ in run.faults)
     regrouped = [seconds for run, _ in runs for seconds in _regroup_seconds(run.told)]
-    late = [seconds for run, _ in runs for seconds in run.kill_seconds()]
+    late = [seconds for run, _ in runs for _, seconds in run.kill_seconds()]
     faults = sum(kinds.values())
     return {
         "runs": len(runs), "faults": faults, "kinds": dict(kinds), "seconds": round(seconds, 1),
@@ -215,6 +217,9 @@ def check_runs(
         found.append((run, wrong))
         what = " ".join(kind for kind, _ in run.faults)
         print(f"{run.folder.name}: {what}: {wrong or 'equal'}", flush=True)
+        for at, took in run.kill_seconds():
+            if took > SLOW:
+                print(f"  {took:.1f} s after a kill: {run.story(at, took)}", flush=True)
         if not wrong:
             shutil.rmtree(run.folder)
             run.folder.with_suffix(".log").unlink()

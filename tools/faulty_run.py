@@ -143,10 +143,20 @@ class FaultyRun:
         kinds = [kind for kind in KINDS if fits[kind]]
         return self.random.choices(kinds, [KINDS[kind] for kind in kinds])[0]
 
-    def kill_seconds(self) -> list[float]:
-        """Seconds from each kill until the run went on, for kills after the first step that were the only fault
-        meanwhile."""
-        return [found for kind, at in self.faults if kind in ("kill", "two") and (found := self._until_go(at))]
+    def kill_seconds(self) -> list[tuple[float, float]]:
+        """When a worker was killed, and the seconds until the run went on, for kills after the first step that were the
+        only fault meanwhile."""
+        kills = [at for kind, at in self.faults if kind in ("kill", "two")]
+        return [(at, seconds) for at in kills if (seconds := self._until_go(at))]
+
+    def story(self, at: float, seconds: float) -> str:
+        """What was told in the ``seconds`` after a moment."""
+        told = [
+            event for event in self.told if at <= event["at"] <= at + seconds + 0.01 and event["kind"] != "Measured"
+        ]
+        return "; ".join(
+            f"+{event['at'] - at:.2f} {event['kind']} {event.get('reason', event.get('text', ''))}" for event in told
+        )
 
     def _until_go(self, at: float) -> float:
         """Seconds from a loss at a moment until the run went on; 0.0 if it did not, or for another reason as well."""

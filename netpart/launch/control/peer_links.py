@@ -6,7 +6,6 @@ not wait until heartbeats are missed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import zmq
@@ -15,29 +14,45 @@ from netpart.transport.sockets import read_event
 
 
 class PeerLinks:
-    """The connections of ``socket``, a ROUTER. Create it before the first message is read; ``close`` it before the
-    socket."""
+    """The connections of ``socket``, a ROUTER. Create it before the socket is bound; ``close`` it before the socket.
+
+    A connection is known by its file descriptor, whose number the kernel gives to the next one once it is closed. But
+    its end is told before that, and the beginning of the next one before its first message.
+    """
 
     def __init__(self, socket: zmq.Socket[Any]) -> None:
         self.socket = socket
-        self.monitor = socket.get_monitor_socket(zmq.EVENT_DISCONNECTED)
+        self.monitor = socket.get_monitor_socket(zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
+        self._open: set[int] = set()
         self._names: dict[int, bytes] = {}
+        self._closed: list[bytes] = []
 
     def read_message(self) -> tuple[bytes, list[bytes]]:
         """The name of a peer and its message, which must be there."""
         name = self.socket.recv(copy=False)
-        descriptor, sender = name.get(zmq.SRCFD), name.bytes
-        # Noted with every message: the kernel gives the number of a closed connection to the next one.
-        self._names[int(descriptor)] = sender
+        descriptor, sender = int(name.get(zmq.SRCFD)), name.bytes
+        if self._names.get(descriptor) != sender:
+            self._take_events()  # before the name is noted: the end of an earlier connection is not that of this one
+            if descriptor in self._open:
+                self._names[descriptor] = sender
         return sender, self.socket.recv_multipart()
 
-    def closed(self) -> Iterator[bytes]:
+    def closed(self) -> list[bytes]:
         """The names of peers whose connections were closed since the last call. What they had sent before is there to
         be read."""
+        self._take_events()
+        found, self._closed = self._closed, []
+        return found
+
+    def _take_events(self) -> None:
         while self.monitor.poll(0):
-            _, descriptor = read_event(self.monitor)
+            kind, descriptor = read_event(self.monitor)
+            if kind == zmq.EVENT_ACCEPTED:
+                self._open.add(descriptor)
+                continue
+            self._open.discard(descriptor)
             if (name := self._names.pop(descriptor, None)) is not None:
-                yield name
+                self._closed.append(name)
 
     def close(self) -> None:
         """End the monitoring."""

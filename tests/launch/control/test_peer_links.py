@@ -63,21 +63,33 @@ def listener(request: pytest.FixtureRequest) -> Iterator[Listener]:
 def test_who_closes_his_connection_is_named_once(listener: Listener) -> None:
     for name in (b"one", b"two", b"three"):
         listener.connect(name)
-    assert not list(listener.links.closed())
+    assert listener.links.closed() == []
     listener.lose(b"two")
-    assert list(listener.links.closed()) == [b"two"]
-    assert not list(listener.links.closed())
+    assert listener.links.closed() == [b"two"]
+    assert listener.links.closed() == []
 
 
 def test_a_connection_with_the_number_of_a_closed_one_is_another_peers(listener: Listener) -> None:
     listener.connect(b"one")
     listener.lose(b"one")
-    assert list(listener.links.closed()) == [b"one"]
+    assert listener.links.closed() == [b"one"]
     for name in (b"two", b"three"):
         listener.connect(name)
         listener.hear(name)
     listener.lose(b"three")
-    assert list(listener.links.closed()) == [b"three"]
+    assert listener.links.closed() == [b"three"]
+
+
+def test_the_end_of_a_connection_is_not_that_of_the_next_one_with_its_number(listener: Listener) -> None:
+    """Nobody looks for closed links before the next peer has spoken."""
+    listener.connect(b"known")
+    for turn in range(20):
+        listener.connect(b"before %d" % turn)
+        listener.lose(b"before %d" % turn)
+        listener.connect(b"after %d" % turn)
+        assert listener.links.closed() == [b"before %d" % turn]
+        listener.lose(b"after %d" % turn)
+        assert listener.links.closed() == [b"after %d" % turn]
 
 
 def test_what_was_sent_before_the_end_can_still_be_read(listener: Listener) -> None:
@@ -87,7 +99,7 @@ def test_what_was_sent_before_the_end_can_still_be_read(listener: Listener) -> N
     assert listener.links.monitor.poll(SOON_MS)
     assert listener.socket.poll(SOON_MS)
     assert listener.links.read_message() == (b"one", [b"last words"])
-    assert list(listener.links.closed()) == [b"one"]
+    assert listener.links.closed() == [b"one"]
 
 
 def test_the_sockets_that_a_worker_keeps_name_its_seat() -> None:
