@@ -122,9 +122,9 @@ def _inject(run: FaultyRun, random: Random) -> None:
     _await_start(run, 60)
     for _ in range(min(random.randint(*FAULTS), MOST_FAULTS - len(run.faults))):
         sleep(random.uniform(0, PAUSE))
-        before = run.changes()
-        if run.do_fault(run.draw_kind()) and random.random() < 0.7:
-            run.wait_for_change(before + 1, 20)
+        began, kind = monotonic(), run.draw_kind()
+        if run.do_fault(kind) and kind != "join" and random.random() < 0.7:
+            run.await_answer(began)
 
 
 def _do_early_fault(run: FaultyRun, random: Random) -> None:

@@ -32,6 +32,10 @@ HANG_SECONDS = 150.0
 """A run that tells nothing new for so long hangs."""
 END_SECONDS = 25.0
 """How long processes may outlive their run: a worker of another host finds out by itself."""
+ANSWER_SECONDS = 15.0
+"""How long the next fault waits at most for the end of the last one."""
+LATE_SECONDS = 4.0
+"""How long a worker that comes later tries to reach the run, which may end just then."""
 KINDS = {"kill": 46, "two": 10, "stop": 8, "cut": 10, "join": 18, "disk": 3, "coordinator": 5}
 """Kinds of faults, and how often each is drawn."""
 
@@ -75,26 +79,17 @@ class FaultyRun:
         self.reader = threading.Thread(target=self._read, args=(self.driver,), daemon=True)
         self.reader.start()
         for _ in range(workers if self.launcher == "join" else 0):
-            self.join()
+            self.join(self.wait + 3)
 
-    def join(self) -> None:
-        """Start a worker that joins the run."""
+    def join(self, wait: float = LATE_SECONDS) -> None:
+        """Start a worker that joins the run, and tries to for ``wait`` seconds."""
         environment = os.environ | {VARIABLE: self.token, "PYTHONPATH": str(ROOT)}
-        command = [
-            sys.executable,
-            "-P",
-            "-m",
-            "netpart",
-            "worker",
-            "--join",
-            self.address,
-            "--wait",
-            f"{self.wait + 3:g}",
-        ]
+        options = ("--join", self.address, "--wait", f"{wait:g}", "--threads", "1")
         with self.folder.with_suffix(".log").open("ab") as log:
             process = subprocess.Popen(
-                [*command, "--threads", "1"], stdout=subprocess.DEVNULL, stderr=log, env=environment, cwd=ROOT
-            )
+                [sys.executable, "-P", "-m", "netpart", "worker", *options], stdout=subprocess.DEVNULL, stderr=log,
+                env=environment, cwd=ROOT,
+            )  # fmt: skip
         self.joined.append(process)
         self.seen.add(process.pid)
 
@@ -118,15 +113,16 @@ class FaultyRun:
         """The newest event of a kind."""
         return next((told for told in reversed(self.told) if told["kind"] == kind), None)
 
-    def wait_for_change(self, count: int, seconds: float) -> None:
-        """Wait until there are ``count`` changes of workers, at most ``seconds``."""
-        end = monotonic() + seconds
-        while self.changes() < count and monotonic() < end and self.driver.poll() is None:
+    def await_answer(self, began: float) -> None:
+        """Wait until the run has dealt with a fault that was done at a moment, or ends."""
+        end = began + ANSWER_SECONDS
+        while not self._has_answered(began) and monotonic() < end and self.driver.poll() is None:
             sleep(0.01)
 
-    def changes(self) -> int:
-        """How often the run went on with other workers."""
-        return sum(told["kind"] == "WentOn" for told in tuple(self.told))
+    def _has_answered(self, began: float) -> bool:
+        """True once the run went on after a moment, or was told that a worker that only waited is gone."""
+        told = [event for event in tuple(self.told) if event["at"] >= began]
+        return any(event["kind"] == "WentOn" or "that waited to take part" in event.get("text", "") for event in told)
 
     def has_begun(self) -> bool:
         """True once the first step of the present coordinator has begun."""
