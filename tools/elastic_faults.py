@@ -1,12 +1,12 @@
 """Random faults in elastic runs: each must end with the parameters of the run that nothing happened to.
 
-    python -m tools.elastic_faults --seed 1 --faults 100          about 6 minutes on two cores
+    python -m tools.elastic_faults --seed 1 --faults 100          about 4 minutes on two cores
     python -m tools.elastic_faults --seed 7 --runs 1 --net gpt    one run, to look into it
 
 Workers are killed (one, or two at once), stopped, cut off, and others join, at any moment; the disk of the coordinator
 is full, or it is killed, and the run is resumed. Each run has several faults. Checked: the parameters after the last
 step, equal to 1e-10 relative; that no run hangs; that no process and no shared memory is left. The seed gives the same
-runs and faults again, but not the same moments.
+runs again, but not the same moments.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import shutil
 import sys
 from collections import Counter
@@ -28,10 +29,20 @@ from time import monotonic, sleep
 from typing import Any
 
 from tools.fault_jobs import JOBS, final_values, largest_difference, read_fault_job
-from tools.faulty_run import KINDS, FaultyRun
+from tools.faulty_run import FaultyRun
 
 BOUND = 1e-10
 LAUNCHERS = ("join", "join", "respawn", "local")
+FAULTS = (5, 9)
+"""Fewest and most faults in a run, and again each time that it is resumed; fewer if it ends before."""
+SLOW = 3.0
+"""What is told in the seconds after a kill is printed if the run needs longer."""
+MOST_FAULTS = 24
+"""A run with so many faults is then left alone, so that it can end."""
+EARLY = 0.15
+"""How often a run has a fault before its first step."""
+PAUSE = 0.3
+"""Most seconds between two faults, besides the time until the run goes on."""
 RESTARTS = 12
 """How often a run is resumed before that counts as a hang."""
 
@@ -42,16 +53,16 @@ def drive(asked: dict[str, Any]) -> int:
     from netpart.launch.run import run_job
     from netpart.launch.teams.meeting import Meeting
 
-    job = read_fault_job(asked["name"])
+    job = read_fault_job(asked["name"], asked["changes"])
     job.proto.resume = asked["resume"]
     meeting = None
     if asked["launcher"] == "join":
         from netpart.launch.control.token import VARIABLE, parse_token
 
-        meeting = Meeting(asked["listen"], 0, parse_token(os.environ[VARIABLE], VARIABLE), 12.0)
+        meeting = Meeting(asked["listen"], 0, parse_token(os.environ[VARIABLE], VARIABLE), asked["wait"])
 
     def tell(kind: str, **rest: Any) -> None:
-        print(json.dumps({"kind": kind, "pid": os.getpid(), **rest}, default=str), flush=True)
+        print(json.dumps({"kind": kind, "pid": os.getpid(), "at": monotonic(), **rest}, default=str), flush=True)
 
     try:
         run_job(
@@ -105,22 +116,32 @@ def play_run(name: str, launcher: str, folder: Path, seed: int) -> tuple[FaultyR
 
 
 def _inject(run: FaultyRun, random: Random) -> None:
-    """Do a few faults, some while the run still deals with the last one."""
-    end = monotonic() + 60
-    while not run.has_begun() and run.driver.poll() is None and monotonic() < end:
-        if random.random() < 0.002:
-            break  # sometimes the first one comes before the first step
+    """Do some faults, several while the run still deals with the last one."""
+    if random.random() < EARLY and len(run.faults) < MOST_FAULTS:
+        _do_early_fault(run, random)
+    _await_start(run, 60)
+    for _ in range(min(random.randint(*FAULTS), MOST_FAULTS - len(run.faults))):
+        sleep(random.uniform(0, PAUSE))
+        began, kind = monotonic(), run.draw_kind()
+        if run.do_fault(kind) and kind != "join" and random.random() < 0.7:
+            run.await_answer(began)
+
+
+def _do_early_fault(run: FaultyRun, random: Random) -> None:
+    """Do a fault before the first step."""
+    end = monotonic() + 20
+    while not run.workers() and run.driver.poll() is None and monotonic() < end:
         sleep(0.01)
-    for _ in range(random.randint(3, 6)):
-        before = run.changes()
-        sleep(random.uniform(0, 0.8))
-        kind = random.choices(list(KINDS), list(KINDS.values()))[0]
-        began = monotonic()
-        if run.do_fault(kind) and random.random() < 0.7 and kind != "join":
-            run.wait_for_change(before + 1, 20)
-            if kind in ("kill", "two") and run.changes() == before + 1 and run.driver.poll() is None:
-                told = run.latest("WentOn")
-                run.late.append(told["heard"] - began if told else 0.0)
+    _await_start(run, random.uniform(0, 2))
+    if not run.has_begun():
+        run.do_fault(run.draw_kind())
+
+
+def _await_start(run: FaultyRun, seconds: float) -> None:
+    """Wait until the first step has begun, at most so long."""
+    end = monotonic() + seconds
+    while not run.has_begun() and run.driver.poll() is None and monotonic() < end:
+        sleep(0.01)
 
 
 def report(runs: Sequence[tuple[FaultyRun, str]], seconds: float) -> dict[str, Any]:
@@ -128,15 +149,24 @@ def report(runs: Sequence[tuple[FaultyRun, str]], seconds: float) -> dict[str, A
     wents = [told for run, _ in runs for told in run.told if told["kind"] == "WentOn"]
     kinds = Counter(kind for run, _ in runs for kind, _ in run.faults)
     regrouped = [seconds for run, _ in runs for seconds in _regroup_seconds(run.told)]
-    late = [value for run, _ in runs for value in run.late]
+    late = [seconds for run, _ in runs for _, seconds in run.kill_seconds()]
+    faults = sum(kinds.values())
     return {
-        "runs": len(runs), "faults": sum(kinds.values()), "kinds": dict(kinds), "seconds": round(seconds, 1),
+        "runs": len(runs), "faults": faults, "kinds": dict(kinds), "seconds": round(seconds, 1),
+        "seconds for 1000 faults": round(1000 * seconds / faults) if faults else None,
+        "processor seconds a fault": round(_processor_seconds() / faults, 2) if faults else None,
         "wrong": [f"{run.folder.name}: {wrong}" for run, wrong in runs if wrong],
         "resumed": sum(run.restarts for run, _ in runs), "changes": len(wents),
         "sources": dict(Counter(told["source"] for told in wents)),
         "steps again": sum(told["again"] for told in wents),
-        "from detection to go": _percentiles(regrouped), "from kill to go": _percentiles(late),
+        "from detection to go": percentiles(regrouped), "from kill to go": percentiles(late),
     }  # fmt: skip
+
+
+def _processor_seconds() -> float:
+    """Processor time of all processes of the runs. On an idle machine it shows how long the runs take."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _regroup_seconds(told: Sequence[dict[str, Any]]) -> list[float]:
@@ -156,7 +186,7 @@ def _regroup_seconds(told: Sequence[dict[str, Any]]) -> list[float]:
     return found
 
 
-def _percentiles(values: list[float]) -> dict[str, float]:
+def percentiles(values: list[float]) -> dict[str, float]:
     if len(values) < 2:
         return {}
     return {
@@ -187,6 +217,9 @@ def check_runs(
         found.append((run, wrong))
         what = " ".join(kind for kind, _ in run.faults)
         print(f"{run.folder.name}: {what}: {wrong or 'equal'}", flush=True)
+        for at, took in run.kill_seconds():
+            if took > SLOW:
+                print(f"  {took:.1f} s after a kill: {run.story(at, took)}", flush=True)
         if not wrong:
             shutil.rmtree(run.folder)
             run.folder.with_suffix(".log").unlink()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,7 +38,7 @@ neuralnet {
 }
 """
 MOST = 5
-COMMON = ("dtype=FLOAT64", "disp_freq=7", "checkpoint_freq=25", "checkpoint_keep=2", "deadline=12")
+COMMON = ("dtype=FLOAT64", "disp_freq=7", "checkpoint_freq=25", "checkpoint_keep=2", "deadline=8")
 
 
 SGD = ("updater.type=kSGD", "updater.momentum=0.9", "updater.learning_rate.base_lr=0.02")
@@ -57,16 +58,16 @@ class FaultJob(NamedTuple):
 
 JOBS = {
     "lenet": FaultJob("", 200, ("neuralnet.scheme=DATA",)),
-    "resnet": FaultJob("resnet/resnet18-small.conf", 120, ("data.store_conf.batchsize=8",)),
+    "resnet": FaultJob("resnet/resnet18-small.conf", 200, ("data.store_conf.batchsize=8",)),
     "gpt": FaultJob("gpt/gpt2-small.conf", 200, ("data.store_conf.batchsize=8", *SGD)),
     "unet": FaultJob("unet/unet3d-small.conf", 40, ("data.store_conf.batchsize=6", *SGD)),
 }
 
 
-def read_fault_job(name: str) -> Job:
-    """The job ``name``, with snapshots every 10 steps for 1 to 5 workers."""
+def read_fault_job(name: str, changes: Sequence[str] = ()) -> Job:
+    """The job ``name`` with ``changes``, with snapshots every 10 steps for 1 to 5 workers."""
     wanted = JOBS[name]
-    changes = (*COMMON, *wanted.changes, f"train_steps={wanted.steps}")
+    changes = (*COMMON, *wanted.changes, f"train_steps={wanted.steps}", *changes)
     job = read_job(GRAPHS / wanted.conf, changes) if wanted.conf else read_job_text(LENET, overrides=changes)
     job.proto.neuralnet.remainder = Remainder.SPREAD
     job.proto.elastic.min_workers, job.proto.elastic.max_workers = 1, MOST

@@ -16,6 +16,7 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -23,6 +24,7 @@ from time import monotonic, sleep
 from typing import Any
 
 from netpart.launch.control.token import BYTES, VARIABLE, RunToken
+from tools.fault_jobs import MOST
 
 ROOT = Path(__file__).parent.parent
 PIDFD_GETFD = 438
@@ -30,22 +32,28 @@ HANG_SECONDS = 150.0
 """A run that tells nothing new for so long hangs."""
 END_SECONDS = 25.0
 """How long processes may outlive their run: a worker of another host finds out by itself."""
+ANSWER_SECONDS = 15.0
+"""How long the next fault waits at most for the end of the last one."""
+LATE_SECONDS = 4.0
+"""How long a worker that comes later tries to reach the run, which may end just then."""
 KINDS = {"kill": 46, "two": 10, "stop": 8, "cut": 10, "join": 18, "disk": 3, "coordinator": 5}
 """Kinds of faults, and how often each is drawn."""
 
 
 class FaultyRun:
-    """A run of job ``name`` with its files in ``folder``, by ``launcher``: "local", "respawn" or "join".
+    """A run of job ``name`` with ``changes``, with its files in ``folder``, by ``launcher``: "local", "respawn" or
+    "join". It waits ``wait`` seconds for workers that join.
 
-    ``told`` are its events. ``faults`` are (kind, when) of what was done to it, ``late`` the seconds from a kill to
-    when it went on.
+    ``told`` are its events. ``faults`` are (kind, when) of what was done to it.
     """
 
-    def __init__(self, name: str, launcher: str, folder: Path, random: Random) -> None:
+    def __init__(
+        self, name: str, launcher: str, folder: Path, random: Random, changes: Sequence[str] = (), wait: float = 12.0
+    ) -> None:  # fmt: skip
         self.name, self.launcher, self.folder, self.random = name, launcher, folder, random
+        self.changed, self.wait = changes, wait
         self.told: list[dict[str, Any]] = []
         self.faults: list[tuple[str, float]] = []
-        self.late: list[float] = []
         self.seen: set[int] = set()
         self.joined: list[subprocess.Popen[bytes]] = []
         self.stopped: set[int] = set()
@@ -58,7 +66,8 @@ class FaultyRun:
         self.address = f"tcp://127.0.0.1:{_free_port()}"
         asked = {
             "name": self.name, "workers": workers, "workspace": str(self.folder), "resume": resume,
-            "launcher": self.launcher, "listen": self.address,
+            "launcher": self.launcher, "listen": self.address, "changes": list(self.changed),
+            "wait": self.wait,
         }  # fmt: skip
         environment = os.environ | {VARIABLE: self.token, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         with self.folder.with_suffix(".log").open("ab") as log:
@@ -70,16 +79,17 @@ class FaultyRun:
         self.reader = threading.Thread(target=self._read, args=(self.driver,), daemon=True)
         self.reader.start()
         for _ in range(workers if self.launcher == "join" else 0):
-            self.join()
+            self.join(self.wait + 3)
 
-    def join(self) -> None:
-        """Start a worker that joins the run."""
+    def join(self, wait: float = LATE_SECONDS) -> None:
+        """Start a worker that joins the run, and tries to for ``wait`` seconds."""
         environment = os.environ | {VARIABLE: self.token, "PYTHONPATH": str(ROOT)}
-        command = [sys.executable, "-P", "-m", "netpart", "worker", "--join", self.address, "--wait", "15"]
+        options = ("--join", self.address, "--wait", f"{wait:g}", "--threads", "1")
         with self.folder.with_suffix(".log").open("ab") as log:
             process = subprocess.Popen(
-                [*command, "--threads", "1"], stdout=subprocess.DEVNULL, stderr=log, env=environment, cwd=ROOT
-            )
+                [sys.executable, "-P", "-m", "netpart", "worker", *options], stdout=subprocess.DEVNULL, stderr=log,
+                env=environment, cwd=ROOT,
+            )  # fmt: skip
         self.joined.append(process)
         self.seen.add(process.pid)
 
@@ -103,32 +113,73 @@ class FaultyRun:
         """The newest event of a kind."""
         return next((told for told in reversed(self.told) if told["kind"] == kind), None)
 
-    def wait_for_change(self, count: int, seconds: float) -> None:
-        """Wait until there are ``count`` changes of workers, at most ``seconds``."""
-        end = monotonic() + seconds
-        while self.changes() < count and monotonic() < end and self.driver.poll() is None:
+    def await_answer(self, began: float) -> None:
+        """Wait until the run has dealt with a fault that was done at a moment, or ends."""
+        end = began + ANSWER_SECONDS
+        while not self._has_answered(began) and monotonic() < end and self.driver.poll() is None:
             sleep(0.01)
 
-    def changes(self) -> int:
-        """How often the run went on with other workers."""
-        return sum(told["kind"] == "WentOn" for told in tuple(self.told))
+    def _has_answered(self, began: float) -> bool:
+        """True once the run went on after a moment, or was told that a worker that only waited is gone."""
+        told = [event for event in tuple(self.told) if event["at"] >= began]
+        return any(event["kind"] == "WentOn" or "that waited to take part" in event.get("text", "") for event in told)
 
     def has_begun(self) -> bool:
         """True once the first step of the present coordinator has begun."""
         return any(told["kind"] == "Started" and told["pid"] == self.driver.pid for told in tuple(self.told))
 
+    def draw_kind(self) -> str:
+        """A kind of fault that the run is in a state for."""
+        alive = len(self.workers())
+        joins = self.launcher == "join"
+        fits = {
+            "kill": alive > 1, "stop": alive > 1, "two": alive > 2, "cut": joins and alive > 1,
+            "join": joins and alive < MOST, "disk": True, "coordinator": True,
+        }  # fmt: skip
+        kinds = [kind for kind in KINDS if fits[kind]]
+        return self.random.choices(kinds, [KINDS[kind] for kind in kinds])[0]
+
+    def kill_seconds(self) -> list[tuple[float, float]]:
+        """When a worker was killed, and the seconds until the run went on, for kills after the first step that were the
+        only fault meanwhile."""
+        kills = [at for kind, at in self.faults if kind in ("kill", "two")]
+        return [(at, seconds) for at in kills if (seconds := self._until_go(at))]
+
+    def story(self, at: float, seconds: float) -> str:
+        """What was told in the ``seconds`` after a moment."""
+        told = [
+            event for event in self.told if at <= event["at"] <= at + seconds + 0.01 and event["kind"] != "Measured"
+        ]
+        return "; ".join(
+            f"+{event['at'] - at:.2f} {event['kind']} {event.get('reason', event.get('text', ''))}" for event in told
+        )
+
+    def _until_go(self, at: float) -> float:
+        """Seconds from a loss at a moment until the run went on; 0.0 if it did not, or for another reason as well."""
+        told = [event for event in self.told if event["at"] >= at]
+        lost = next((event["at"] for event in told if event["kind"] == "Lost"), None)
+        went = next((event["at"] for event in told if event["kind"] == "WentOn"), None)
+        end = next((event["at"] for event in told if event["kind"] in ("failed", "Started")), None)
+        if lost is None or went is None or lost > went or (end is not None and end < went):
+            return 0.0
+        alone = not any(at < other < went for _, other in self.faults)
+        return went - at if alone and self._is_calm(at) else 0.0
+
+    def _is_calm(self, at: float) -> bool:
+        """True if the run had begun at that moment, and had no loss that it had not dealt with."""
+        before = [event["kind"] for event in self.told if event["at"] < at]
+        turns = [kind for kind in before if kind in ("Started", "Lost", "WentOn")]
+        return bool(turns) and turns[-1] != "Lost"
+
     def do_fault(self, kind: str) -> bool:
-        """Do a fault of ``kind`` now; False if the run is in no state for it."""
+        """Do a fault of ``kind`` now; False if it did not succeed."""
         alive = self.workers()
-        if self.driver.poll() is not None or (kind in ("kill", "stop", "cut") and len(alive) < 2):
+        if self.driver.poll() is not None or not alive:
             return False
-        if kind == "two" and len(alive) < 3:
-            return False
-        if kind == "join" and (self.launcher != "join" or len(alive) >= 5):
-            return False
+        began = monotonic()
         done = getattr(self, f"_do_{kind}")(alive)
         if done:
-            self.faults.append((kind, monotonic()))
+            self.faults.append((kind, began))
         return bool(done)
 
     def _do_kill(self, alive: list[int]) -> bool:

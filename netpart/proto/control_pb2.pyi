@@ -522,20 +522,24 @@ class HeldProto(_message.Message):
     def __init__(self, name: _Optional[str] = ..., bytes: _Optional[int] = ...) -> None: ...
 
 class FailedProto(_message.Message):
-    __slots__ = ("rank", "phase", "step", "doing", "kind", "message")
+    __slots__ = ("rank", "phase", "step", "doing", "kind", "message", "peer", "unreached")
     RANK_FIELD_NUMBER: _ClassVar[int]
     PHASE_FIELD_NUMBER: _ClassVar[int]
     STEP_FIELD_NUMBER: _ClassVar[int]
     DOING_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    PEER_FIELD_NUMBER: _ClassVar[int]
+    UNREACHED_FIELD_NUMBER: _ClassVar[int]
     rank: int
     phase: str
     step: int
     doing: str
     kind: str
     message: str
-    def __init__(self, rank: _Optional[int] = ..., phase: _Optional[str] = ..., step: _Optional[int] = ..., doing: _Optional[str] = ..., kind: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
+    peer: int
+    unreached: bool
+    def __init__(self, rank: _Optional[int] = ..., phase: _Optional[str] = ..., step: _Optional[int] = ..., doing: _Optional[str] = ..., kind: _Optional[str] = ..., message: _Optional[str] = ..., peer: _Optional[int] = ..., unreached: bool = ...) -> None: ...
 
 class ControlProto(_message.Message):
     __slots__ = ("hello", "welcome", "ready", "go", "beat", "report", "checkpoint_due", "checkpoint_open", "checkpoint_written", "finished", "failed", "stop", "join", "joined", "region_write", "region_read", "region", "clock", "trace", "updates", "verdict", "halt", "snapshot", "regroup", "standby", "rejoin", "look")

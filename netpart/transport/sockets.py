@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import struct
 from hmac import compare_digest
 from threading import Thread
 from typing import Any
@@ -32,6 +33,8 @@ QUEUE = 1000
 """The default number of messages, which is ZeroMQ's own."""
 HANDSHAKE_BYTES = 1 << 16
 """The largest frame that a socket which only sends accepts: the other side's part of the handshake."""
+EVENT = struct.Struct("=hi")
+"""How ZeroMQ describes an event of a connection. Its own reader imports asyncio, which takes time at the start."""
 ZAP, NAME = "inproc://zeromq.zap.01", b"netpart"
 """The address where ZeroMQ asks whether a peer may connect (its RFC 27), and the user name shown with a password."""
 
@@ -62,6 +65,12 @@ def connect_socket(socket: Socket, address: str) -> None:
     """Connect ``socket`` to ``address``. Raises ZMQError for an invalid address."""
     socket.setsockopt(zmq.IPV6, int("[" in address))
     socket.connect(address)
+
+
+def read_event(monitor: zmq.Socket[Any]) -> tuple[int, int]:
+    """The kind and the value of the next event of a socket's monitor, which must be there."""
+    kind, value = EVENT.unpack(monitor.recv_multipart()[0])
+    return kind, value
 
 
 def show_password(socket: Socket, password: bytes) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,9 @@ from netpart.errors import TransportError
 from netpart.transport.frames import Array, Channel
 from netpart.transport.mailbox import WINDOW, Mailbox
 from netpart.transport.seal_keys import WireSecret
+
+if TYPE_CHECKING:
+    from netpart.transport.link_watch import LostLink
 
 
 class Endpoint(NamedTuple):
@@ -172,6 +175,14 @@ class Transport(ABC):
         A worker calls this before it does something else for long. Raises TransportError if a message cannot leave.
         """
         return True
+
+    def watch_links(self) -> None:
+        """Watch the connections from now on, where this transport has some; called before ``connect``."""
+        return
+
+    def lost_link(self) -> LostLink | None:
+        """A connection to a peer that does not open or has closed, if links are watched: messages may be lost."""
+        return None
 
     @abstractmethod
     def close(self) -> None:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil
+from time import monotonic
 from typing import TypeVar, cast
 
 import numpy as np
@@ -37,6 +38,7 @@ from netpart.transport.frames import (
     read_frame_header,
 )
 from netpart.transport.link_guard import LinkGuard
+from netpart.transport.link_watch import LinkWatch, LostLink
 from netpart.transport.seal_keys import WireSecret
 from netpart.transport.sealing import NOBODY, TAG_BYTES, FrameOpener, LinkSealer, RefusedFrame
 from netpart.transport.sockets import HANDSHAKE_BYTES, bind_socket, connect_socket, limited_socket
@@ -117,6 +119,7 @@ class ZeroMQTransport(Transport):
         self._pushes: dict[int, _Socket] = {}
         self._slots: dict[int, deque[_SendSlot]] = {}
         self._pull: _Socket | None = None
+        self._watch: LinkWatch | None = None
         self.address = ""
         self.dropped = 0
         self.last_dropped = ""
@@ -151,9 +154,17 @@ class ZeroMQTransport(Transport):
                 raise TransportError(f"rank {self.rank}: expected {wanted}, got {address} as well; connect once to it")
             push = self._socket(zmq.PUSH, address, HANDSHAKE_BYTES, 0)
             self._links.introduce(push, peer, address)
+            if self._watch is not None and address.startswith("tcp:"):
+                self._watch.add(peer, push, address)  # the monitor must be there before the first event
             self._open(push, connect_socket, address)
             self._pushes[peer] = push
             self._sealers[peer] = self._links.sealer(peer, address)
+
+    def watch_links(self) -> None:
+        self._watch = LinkWatch()
+
+    def lost_link(self) -> LostLink | None:
+        return self._watch.lost(monotonic()) if self._watch is not None else None
 
     def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
         self.mailbox.check()
@@ -176,7 +187,9 @@ class ZeroMQTransport(Transport):
         if self._pull is not None:
             self._pull.close(0)
             self._pull = None
-        for push in self._pushes.values():
+        for peer, push in self._pushes.items():
+            if self._watch is not None:
+                self._watch.remove(peer, push)
             push.close(self._linger)
         self._pushes.clear()
         self._slots.clear()

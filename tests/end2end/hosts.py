@@ -94,6 +94,11 @@ class Hosts:
         """Pulls the plug of a host: nobody is told, nothing arrives any more."""
         ip("-n", self.switch, "link", "set", f"p{host}", "down")
 
+    def part(self, one: int, other: int) -> None:
+        """Lets two hosts reach all others, but not each other."""
+        for here, there in ((one, other), (other, one)):
+            ip("-n", self.names[here], "route", "add", "blackhole", f"{self.addresses[there]}/32")
+
     def mend(self, host: int) -> None:
         """Plugs a host in again."""
         ip("-n", self.switch, "link", "set", f"p{host}", "up")

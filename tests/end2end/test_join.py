@@ -200,7 +200,8 @@ def test_a_link_that_breaks_in_a_step(hosts: Hosts, tmp_path: Path) -> None:
     hosts.cut(2)
     began = monotonic()
     message = coordinator.until("^error: ", SOON)
-    where = r"stopped, or its link is lost: not heard for \d+\.\d s, last heard in train step \d+, \S+"
+    lost = r"stopped, or its link is lost: (not heard for \d+\.\d s|that has closed)"
+    where = rf"(ended or )?{lost}, last heard in train step \d+, \S+"
     assert re.match(rf"error: worker 2 \(.*process \d+\): {where}", message)
     assert coordinator.end(SOON) == 1
     assert others[1].end(max(0.0, began + SOON - monotonic())) == 1
@@ -240,7 +241,9 @@ def test_a_worker_that_is_killed_is_missed(hosts: Hosts, tmp_path: Path) -> None
     coordinator.until(r"^Train @ step 20 ")
     os.kill(other.process.pid, signal.SIGKILL)
     assert coordinator.end(SOON) == 1
-    assert re.match(r"error: worker 1 \(.*\): stopped, or its link is lost", coordinator.lines[-1])
+    assert re.match(
+        r"error: worker 1 \(.*\): ended or stopped, or its link is lost: that has closed", coordinator.lines[-1]
+    )
 
 
 @pytest.mark.thorough
@@ -281,3 +284,22 @@ def test_strangers_stay_outside(hosts: Hosts, tmp_path: Path) -> None:
     other = join(hosts, 1)
     assert (other.end(), coordinator.end()) == (0, 0)
     check_the_same(conf, 2, workspace, summary)
+
+
+def test_an_elastic_run_gives_up_one_of_two_workers_that_do_not_reach_each_other(hosts: Hosts, tmp_path: Path) -> None:
+    """The coordinator hears both, so neither is lost. The one that joined later goes, and the others go on."""
+    conf = mlp(tmp_path, train_steps=ENDLESS, checkpoint_freq=0, test_freq=0, disp_freq=100)
+    coordinator = coordinate(hosts, conf, 3, tmp_path / "run", "--elastic", "2..3")
+    others = [join(hosts, host, "--rank", str(host)) for host in (1, 2)]
+    coordinator.until("^Train @ step 100 ", 4 * DEADLINE)
+    hosts.part(1, 2)
+    gone = coordinator.until("is gone: ", 2 * DEADLINE)
+    pair = r"it and worker 1 \(.*\) do not reach each other: cannot reach worker [12]: no connection to tcp://10\.77\."
+    assert re.search(rf"^worker 2 \(.*\) is gone: {pair}", gone), coordinator.lines
+    coordinator.until("^  going on with step ")
+    coordinator.until("^Train @ step ")
+    assert others[1].end(SOON) == 1
+    os.kill(coordinator.process.pid, signal.SIGINT)
+    coordinator.end(SOON)
+    others[0].end(SOON)
+    check_all_have_ended(hosts)

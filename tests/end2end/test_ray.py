@@ -98,7 +98,8 @@ def test_a_node_dies(tmp_path: Path, step: int, seed: int, cluster: FakeCluster)
     said = finish(run, 1)
     assert monotonic() - began <= SOON
     (message,) = re.findall(r"^error: .*", said, flags=re.MULTILINE)
-    why = r"(died \(Ray ended it: .+\)|stopped, or its link is lost: not heard for \d+\.\d s)"
+    lost = r"(ended or )?stopped, or its link is lost: (not heard for \d+\.\d s|that has closed)"
+    why = rf"(died \(Ray ended it: .+\)|{lost})"
     where = rf"node [\d.]+ \({gone[:8]}\), \S+, process \d+"
     assert re.match(rf"error: worker \d \({where}\): {why}, last heard in train step \d+, \S+", message), message
     assert "(raylet)" not in said

@@ -54,6 +54,13 @@ class WorkerSeats:
         """True if ``name`` belongs to a process that has the token and asks for a seat."""
         return name.startswith(KNOCK + self.token.secret)
 
+    def lost_with(self, name: bytes) -> int | None:
+        """The seat whose worker is lost if the connection of its socket ``name`` is closed; None if there is none.
+
+        The socket for writing checkpoints comes and goes.
+        """
+        return self.ranks.get(name) if name.startswith((VOICE, HEART)) else None
+
     def _name(self, rank: int) -> None:
         self.ranks |= dict.fromkeys(self._names(rank), rank)
 

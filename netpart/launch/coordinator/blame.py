@@ -29,7 +29,7 @@ REPORTED_ERRORS: dict[str, type[NetpartError]] = {
     kind.__name__: kind for kind in (MemoryRefused, DataError, StorageFailed)
 }
 """Errors of a worker that keep their class. Their messages need no log."""
-PASSING = ("TransportError", "Overdue", "SnapshotLost")
+PASSING = ("TransportError", "LinkLost", "Overdue", "SnapshotLost")
 """Failures of a worker that may be those of another one, or of a link: an elastic run goes on without who is gone."""
 BROKEN = (*PASSING, "InterruptedThere")
 """Errors of a worker that come from its links, its peers or its host, and not from what it computes."""

@@ -33,6 +33,7 @@ from netpart.graph.partition import Partition
 from netpart.graph.read_data import locate_read_data
 from netpart.launch.control.address import is_tcp_address, usable_address_error
 from netpart.launch.control.framing import FRAME_BYTES, GarbledMessage, pack_message, unpack_message
+from netpart.launch.control.peer_links import PeerLinks
 from netpart.launch.control.seal_choice import cipher_refusal
 from netpart.launch.control.seats import WorkerSeats
 from netpart.launch.control.secure_link import coordinator_keys, secure_server
@@ -47,6 +48,8 @@ from netpart.proto.control_pb2 import ControlProto, JoinedProto
 from netpart.transport.sockets import bind_socket, limited_socket
 
 LOOK_MS = 250
+LOOK_SOON_MS = 20
+"""How often the coordinator looks around while a link has closed, or it gathers workers."""
 PARTING_SECONDS = 10.0
 FAREWELL_MS = 500
 """How long a stop message may take to leave for another host."""
@@ -78,6 +81,7 @@ class Coordinator:
         # Before the socket is opened: a damaged checkpoint is refused here, and nobody would close the socket.
         self.talk = self.converse(partition, options, listener)
         self.socket = limited_socket(context, zmq.ROUTER, FRAME_BYTES)
+        self.links: PeerLinks | None = None
         self.poller = zmq.Poller()
         self.leaving = False
         self.again = False
@@ -102,7 +106,7 @@ class Coordinator:
         """
         now = monotonic()
         self.address = address
-        start = team.start_seconds, team.absent_hint, team.absence
+        start = team.start_seconds, team.absent_hint, team.absence, team.closed_seconds
         self.watch = Watchdog(self.members, self.options.deadline, now, *start)
         self.blame = Blame(self.members, self.cluster, team, partial(locate_read_data, self.talk.partition))
         try:
@@ -119,6 +123,8 @@ class Coordinator:
         finally:
             with defer_signals(ending=True):
                 # Closed in any case, and first: terminating the context would wait for this socket.
+                if self.links is not None:
+                    self.links.close()
                 self.socket.close(linger=FAREWELL_MS if is_tcp_address(address) else 0)
                 self.talk.saving.abandon()
         return self.members
@@ -133,6 +139,8 @@ class Coordinator:
         # ZeroMQ applies the key to what is bound afterwards. ``here`` was bound before, so it stays without one.
         if is_tcp_address(address):
             secure_server(self.socket, self.key)
+            self.links = PeerLinks(self.socket)
+            self.poller.register(self.links.monitor, zmq.POLLIN)
         endpoint = self.open(address)
         return here or endpoint
 
@@ -189,7 +197,7 @@ class Coordinator:
     def serve(self, team: Team) -> None:
         """Answer messages and watch the workers until every worker has finished."""
         while not all(m.finished for m in self.members):
-            self.poller.poll(LOOK_MS)
+            self.await_message()
             self.read_all(team)
             self.talk.halting.look()
             verdict = self.watch.look(monotonic(), team.dead(), team.stopped)
@@ -199,6 +207,18 @@ class Coordinator:
             self.forget_absent(team)
             self.look_for_room()
             self.look_for_movement()
+
+    def await_message(self) -> None:
+        """Wait until something arrives or ends, not for long; for less if a link has closed."""
+        self.poller.poll(LOOK_SOON_MS if any(m.closed for m in self.watched) else LOOK_MS)
+
+    def note_closed_links(self) -> None:
+        """Note which workers have lost their link. To be called when all that they sent is read."""
+        for name in self.links.closed() if self.links is not None else ():
+            seat = self.seats.lost_with(name)
+            member = next((m for m in self.watched if m.seat == seat and m.identity), None)
+            if member is not None and not member.closed:
+                member.closed = monotonic()
 
     def verdict_error(self, verdict: FailureVerdict) -> WorkerFailed:
         """The error that ends the run after the watchdog's verdict."""
@@ -269,10 +289,11 @@ class Coordinator:
             self.read_all(team)
 
     def read_all(self, team: Team) -> None:
-        """Handle all messages that have arrived. Messages of unknown processes are dropped."""
+        """Handle all messages that have arrived, and note links that closed. Messages of unknown processes are
+        dropped."""
         while self.socket.poll(0):
             # The identity is derived from the ticket's secret, so knowing it is what authenticates a worker.
-            name, *parts = self.socket.recv_multipart()
+            name, parts = self.read_message()
             seat = self.seats.ranks.get(name)
             if seat is not None:
                 self.take(self.member_on(seat), name, parts, team)
@@ -281,6 +302,14 @@ class Coordinator:
             elif name in self.seats.left:
                 late = f"its seat was given up after {HELLO_SECONDS:g} s of silence; join again"
                 self.socket.send_multipart([name, *pack_message(ControlProto(joined=JoinedProto(refused=late)))])
+        self.note_closed_links()
+
+    def read_message(self) -> tuple[bytes, list[bytes]]:
+        """The name of a socket and its message, which must be there."""
+        if self.links is not None:
+            return self.links.read_message()
+        name, *parts = self.socket.recv_multipart()
+        return name, parts
 
     def member_on(self, seat: int) -> MemberRecord:
         """The record of the worker on ``seat``."""

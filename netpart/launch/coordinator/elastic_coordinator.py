@@ -25,12 +25,13 @@ from netpart.launch.control.framing import GarbledMessage
 from netpart.launch.control.token import RunToken
 from netpart.launch.coordinator.blame import PASSING, Blame
 from netpart.launch.coordinator.conversation import RunOptions
-from netpart.launch.coordinator.coordinator import HELLO_SECONDS, LOOK_MS, Coordinator
+from netpart.launch.coordinator.coordinator import HELLO_SECONDS, LOOK_SOON_MS, Coordinator
 from netpart.launch.coordinator.elastic_conversation import ElasticConversation
 from netpart.launch.coordinator.gathering import Gathering
 from netpart.launch.coordinator.job_cutter import JobCutter, describe_cut
 from netpart.launch.coordinator.kept_snapshot import KeptSnapshot
-from netpart.launch.coordinator.restart_point import RestartPoint, find_restart_point
+from netpart.launch.coordinator.missed_links import MissedLinks
+from netpart.launch.coordinator.restart_point import RestartPoint, find_restart_point, resumed_cut
 from netpart.launch.coordinator.seat_view import SeatView
 from netpart.launch.coordinator.watchdog import MemberRecord
 from netpart.launch.report.events import Hearer, Lost, Measured, Noticed, Recut, Updated, WentOn
@@ -43,8 +44,6 @@ SPARE = -1
 """The rank of a worker that waits to take part."""
 TRIES = 8
 """How often a run goes back to the same snapshot. After that, what fails is not chance."""
-LOOK_SOON_MS = 20
-"""How often the coordinator looks around while it gathers workers."""
 
 
 class ElasticCoordinator(Coordinator):
@@ -68,6 +67,7 @@ class ElasticCoordinator(Coordinator):
         self.respawned: dict[int, int] = {}
         self.polled: set[int] = set()
         self.troubles: list[str] = []
+        self.missed = MissedLinks()
         self.pace: float | None = None
         self.tell = listener
         super().__init__(partition, options, context, self.hear_event, token, keys, max(cutter.most, partition.workers))
@@ -113,16 +113,19 @@ class ElasticCoordinator(Coordinator):
         """Serve one team after another until every worker of the last one has finished."""
         while self.gathering or not all(m.finished for m in self.members):
             self.follow_processes(team)
-            self.poller.poll(LOOK_SOON_MS if self.gathering else LOOK_MS)
+            self.await_message()
             self.read_all(team)
             self.look_for_losses(team)
-            self.gather_after_troubles()
+            self.gather_after_troubles(team)
             if self.gathering:
                 self.go_on_if_all_left(team)
             else:
                 self.talk.halting.look()
             self.forget_absent(team)
             self.look_for_room()
+
+    def await_message(self) -> None:
+        self.poller.poll(LOOK_SOON_MS) if self.gathering else super().await_message()
 
     def follow_processes(self, team: Team) -> None:
         """Listen to the ends of the processes that there are now."""
@@ -164,14 +167,34 @@ class ElasticCoordinator(Coordinator):
         else:
             text = failed.message.removeprefix(f"worker {member.rank}: ").removeprefix(f"rank {member.rank}: ")
             self.troubles.append(f"worker {member.rank}, {failed.doing}: {text}")
+            self.note_missed(member, failed, text)
         return None
 
-    def gather_after_troubles(self) -> None:
+    def note_missed(self, member: MemberRecord, failed: Any, text: str) -> None:
+        """Note whom a worker that has failed did not hear or reach. While all regroup, the links close anyway."""
+        if failed.HasField("peer") and 0 <= failed.peer < len(self.members) and not self.gathering:
+            self.missed.note(member.seat, self.members[failed.peer].seat, failed.unreached, text)
+
+    def gather_after_troubles(self, team: Team) -> None:
         """Let all regroup if a worker has failed: a link was cut, or the one at fault is not known to be gone yet."""
         if self.troubles and not self.gathering:
             self.listener(Noticed(self.troubles[0]))
+            self.cast_out(team)
             self.gather()
         self.troubles.clear()
+
+    def cast_out(self, team: Team) -> None:
+        """Give up one of two workers that have missed each other too often, so that the others go on."""
+        found = self.missed.outcast(lambda seat: self.present[seat].since)
+        if found is not None:
+            why = f"it and {self.seat_name(found.other, team)} do not reach each other: {self.missed.reason(found)}"
+            self.lose(found.seat, why, team)
+
+    def seat_name(self, seat: int, team: Team) -> str:
+        """The worker on ``seat`` in words."""
+        where = team.where(seat)
+        member = self.present.get(seat)
+        return f"worker {member.rank if member else seat}{f' ({where})' if where else ''}"
 
     def look_for_losses(self, team: Team) -> None:
         """Give up each worker that has ended, is stopped or is not heard."""
@@ -201,6 +224,7 @@ class ElasticCoordinator(Coordinator):
         team.retire(seat)
         self.follow_processes(team)
         self.seats.free(seat)
+        self.missed.forget(seat)
         self.start_again(seat, team)
         if member.rank == SPARE:
             self.listener(Noticed(f"a worker that waited to take part ({where or f'seat {seat}'}) is gone: {reason}"))
@@ -263,18 +287,22 @@ class ElasticCoordinator(Coordinator):
         self.gathering, self.starting = None, gathering
         self.tries += 1
         if self.tries > TRIES:
-            raise RunBroken(f"{TRIES} teams have ended before a snapshot\n" + "\n".join(gathering.lost))
+            missed = self.missed.lines(lambda seat: self.seat_name(seat, team))
+            raise RunBroken("\n".join([f"{TRIES} teams have ended before a snapshot", *gathering.lost, *missed]))
         ready.sort(key=lambda m: (m.rank == SPARE, m.rank, m.seat))
         now = monotonic()
         gathering.joined += [team.where(m.seat) or "this host" for m in ready[: cut.workers] if m.rank == SPARE]
-        self.members = [MemberRecord(r, m.seat, m.identity, heard=now) for r, m in enumerate(ready[: cut.workers])]
+        self.members = [
+            MemberRecord(r, m.seat, m.identity, heard=now, since=m.since, closed=m.closed)
+            for r, m in enumerate(ready[: cut.workers])
+        ]
         for m in self.watched:
             m.rank = SPARE  # but for those below
         self.present |= {m.seat: m for m in self.members}
         point = find_restart_point(self.talk.kept, self.talk.saving.latest, self.first_options)
         self.cluster, self.options = cut.cluster, point.options
         if point.saved:
-            cut.job.resume = True  # the first workers must not save that checkpoint again
+            cut = resumed_cut(cut)  # the first workers must not save that checkpoint again
         self.start_talk(cut, point, gathering, team)
 
     def start_talk(self, cut: Partition, point: RestartPoint, gathering: Gathering, team: Team) -> None:
@@ -333,6 +361,7 @@ class ElasticCoordinator(Coordinator):
     def note_commit(self, snapshot: KeptSnapshot) -> None:
         """Take in the workers that wait, now that no step would be lost."""
         self.tries = 0
+        self.missed.clear()
         self.respawned.clear()
         waiting = [m for m in self.watched if m.rank == SPARE and m.identity]
         if waiting and len(self.members) < self.cutter.most and not self.gathering:

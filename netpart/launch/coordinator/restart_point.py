@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from netpart.checkpoint.steps import parse_step
+from netpart.graph.partition import Partition
 from netpart.launch.coordinator.conversation import RunOptions
 from netpart.launch.coordinator.kept_snapshot import KeptSnapshot
 from netpart.launch.report.events import CHECKPOINT, MEMORY, START
@@ -34,3 +35,11 @@ def find_restart_point(kept: KeptSnapshot | None, latest: Path | None, began: Ru
         options = replace(began, first_step=parse_step(latest), restore=latest, averages=False, resumed=False)
         return RestartPoint(options, CHECKPOINT, saved=True)
     return RestartPoint(began, START if began.restore is None else CHECKPOINT)
+
+
+def resumed_cut(cut: Partition) -> Partition:
+    """``cut`` for a run that continues from a checkpoint. The cut itself may be of another team, and stays as it is."""
+    job = type(cut.job)()
+    job.CopyFrom(cut.job)
+    job.resume = True
+    return replace(cut, job=job)

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from netpart.choices import RESULT
 from netpart.graph.partition import Partition
-from netpart.launch.member.checkpoint_files import region_box, region_dtype, region_elements
+from netpart.launch.control.sent_regions import read_box
+from netpart.launch.member.checkpoint_files import region_dtype, region_elements
 from netpart.proto.control_pb2 import RegionProto
 from netpart.proto.element import float_size
 from netpart.spec import contains, relative_slices, size, whole_region
@@ -29,7 +30,7 @@ class ResultBook:
 
         Raises ValueError for a piece that is not of the current mini-batch.
         """
-        box, whole = region_box(region), whole_region(self._shape)
+        box, whole = read_box(region), whole_region(self._shape)
         if region.name != str(self._batch) or region_dtype(region) != self._dtype or tuple(region.shape) != self._shape:
             raise ValueError(f"results {region.name[:20]!r} of shape {tuple(region.shape)[:8]}, {region.dtype[:20]}")
         if len(box) != len(whole) or not contains(whole, box):

@@ -2,6 +2,8 @@
 acts.
 
     process ended                            -> at once
+    its link closed, on a host whose         -> after ``closed_seconds``
+    processes cannot be inspected
     stopped (SIGSTOP), or on a host whose    -> after SILENT_SECONDS without a heartbeat
     processes cannot be inspected
     alive but silent: the interpreter is     -> after ``patience`` seconds
@@ -15,7 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from netpart.launch.teams.team import ABSENCE, START_SECONDS
+from netpart.launch.teams.team import ABSENCE, CLOSED_SECONDS, START_SECONDS
 from netpart.program.messages.communication import Phases
 from netpart.proto.control_pb2 import BeatProto
 
@@ -32,7 +34,7 @@ class MemberRecord:
 
     A seat is a process, and keeps its number when an elastic run cuts the job anew; in the first team both are equal.
     ``identity`` is the name of its main socket, ``asker`` of the one that it used last. ``since`` is when a process
-    that a run started later began; 0.0 for the first ones.
+    that a run started later began; 0.0 for the first ones. ``closed`` is when its link closed; 0.0 while it is open.
     """
 
     rank: int
@@ -42,6 +44,7 @@ class MemberRecord:
     address: str | None = None
     heard: float = 0.0
     since: float = 0.0
+    closed: float = 0.0
     beat: BeatProto = field(default_factory=BeatProto)
     memory: int = 0
     device: str = ""
@@ -83,14 +86,15 @@ class Watchdog:
 
     ``patience`` is how many seconds a living but silent worker has. ``start_seconds`` is how many a worker has to
     introduce itself. ``hint`` is advice for the user about a worker that did not, and ``absence`` says what it did not
-    do, with ``{}`` for the seconds.
+    do, with ``{}`` for the seconds. ``closed_seconds`` is how long after its link has closed a worker counts as lost.
     """
 
     def __init__(
         self, members: list[MemberRecord], patience: float, now: float, start_seconds: float = START_SECONDS,
-        hint: str = "look at its log", absence: str = ABSENCE,
+        hint: str = "look at its log", absence: str = ABSENCE, closed_seconds: float = CLOSED_SECONDS,
     ) -> None:  # fmt: skip
         self.absence_text = absence
+        self.closed_seconds = closed_seconds
         self.members = members
         self.patience = patience
         self.began = now
@@ -117,6 +121,11 @@ class Watchdog:
             if member.seat in dead:
                 how = dead[member.seat]
                 return FailureVerdict(member.seat, f"died ({how}), last heard in {member.last_moment()}")
+        # The first link that closed: others may have closed because of that.
+        for member in sorted(self.members, key=lambda member: member.closed):
+            if member.closed and now - member.closed > self.closed_seconds and stopped(member.seat):
+                text = f"ended or stopped, or its link is lost: that has closed, last heard in {member.last_moment()}"
+                return FailureVerdict(member.seat, text)
         return next(filter(None, (self.silence(member, now, stopped) for member in self.members)), None)
 
     def silence(self, member: MemberRecord, now: float, stopped: Callable[[int], bool]) -> FailureVerdict | None:

@@ -6,7 +6,6 @@ whole pages. Two hosts whose regions share a page would then overwrite each othe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -16,12 +15,10 @@ from numpy.typing import NDArray
 
 from netpart.checkpoint.regions import RegionReader, RegionWriter
 from netpart.checkpoint.safetensors_file import join_checkpoint, open_checkpoint
+from netpart.launch.control.sent_regions import read_box, read_dtype, split_box_by_bytes, write_box
 from netpart.launch.member.control_client import ControlClient, ControlLink
 from netpart.proto.control_pb2 import ControlProto, RegionProto
-from netpart.spec import Region, Shape, extent, relative_slices, size
-
-PIECE_BYTES = 1 << 20
-"""Bytes in one message. The next message is sent after the answer to this one, so neither side accumulates a queue."""
+from netpart.spec import Region, Shape, extent, relative_slices
 
 NUMBERS = ("float16", "float32", "float64", "int8", "uint8", "int32", "int64")
 """Element types that may be sent."""
@@ -59,7 +56,10 @@ class RemoteFiles:
 
 
 class RemoteFile:
-    """One file of the coordinator's host. An error there ends the run on the coordinator."""
+    """One file of the coordinator's host. An error there ends the run on the coordinator.
+
+    The next message is sent after the answer to the last one, so neither side accumulates a queue.
+    """
 
     def __init__(self, control: ControlLink, path: Path) -> None:
         self.control = control
@@ -90,38 +90,16 @@ def _describe_region(
     region.path = str(path)
     region.name = name
     region.dtype = str(dtype)
-    region.low.extend(lo for lo, _ in box)
-    region.high.extend(hi for _, hi in box)
+    write_box(region, box)
     region.shape.extend(shape)
-
-
-def region_box(region: RegionProto) -> Region:
-    """The box that ``region`` refers to."""
-    return tuple(zip(region.low, region.high, strict=True))
 
 
 def region_dtype(region: RegionProto) -> np.dtype[Any]:
     """The element type of ``region``. Raises ValueError for a type that is not numeric."""
-    # The name comes over the network: np.dtype would also accept object and structured types.
-    if region.dtype not in NUMBERS:
-        raise ValueError(f"expected elements of {', '.join(NUMBERS)}, got {region.dtype[:20]!r}")
-    return np.dtype(region.dtype)
+    return read_dtype(region.dtype, NUMBERS)
 
 
 def region_elements(region: RegionProto) -> NDArray[Any]:
     """The elements in ``region``, read-only, in the shape of its box."""
-    values: NDArray[Any] = np.frombuffer(region.data, region_dtype(region)).reshape(extent(region_box(region)))
+    values: NDArray[Any] = np.frombuffer(region.data, region_dtype(region)).reshape(extent(read_box(region)))
     return values
-
-
-def split_box_by_bytes(box: Region, itemsize: int, limit: int = PIECE_BYTES) -> Iterator[Region]:
-    """Split ``box`` into parts of at most ``limit`` bytes, by halving the longest axis recursively."""
-    if size(box) * itemsize <= limit or size(box) <= 1:
-        yield box
-        return
-    extents: Sequence[int] = extent(box)
-    axis = max(range(len(box)), key=extents.__getitem__)
-    (lo, hi) = box[axis]
-    middle = box[axis][0] + extents[axis] // 2
-    for part in ((lo, middle), (middle, hi)):
-        yield from split_box_by_bytes(box[:axis] + (part,) + box[axis + 1 :], itemsize, limit)

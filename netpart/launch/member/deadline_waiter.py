@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from netpart.errors import WorkerFailed
+from netpart.errors import TransportError, WorkerFailed
 from netpart.launch.member.control_client import ControlClient
 from netpart.program.instructions import Way
 from netpart.proto.cluster import Cluster
@@ -25,11 +25,25 @@ the run if no worker makes progress."""
 
 
 class Overdue(WorkerFailed):
-    """A message did not arrive by the deadline."""
+    """A message, of worker ``peer`` if it is known of which, did not arrive by the deadline."""
+
+    def __init__(self, message: str, peer: int | None = None) -> None:
+        super().__init__(message)
+        self.peer = peer
+
+
+class LinkLost(TransportError):
+    """The link to ``peer`` does not open, or has closed after it had ``opened``."""
+
+    def __init__(self, message: str, peer: int, opened: bool) -> None:
+        super().__init__(message)
+        self.peer = peer
+        self.opened = opened
 
 
 class DeadlineWaiter:
-    """Wait at most ``deadline`` seconds for the same message, and check for messages of the coordinator meanwhile."""
+    """Wait at most ``deadline`` seconds for the same message, and check meanwhile for messages of the coordinator and
+    for links that are lost."""
 
     def __init__(
         self, transport: Transport, control: ControlClient, cluster: Cluster, deadline: float,
@@ -46,7 +60,7 @@ class DeadlineWaiter:
     def wait(self, waiting: WaitReason, step: int) -> None:
         """Block until something arrives.
 
-        Time during which this process itself was suspended does not count. Raises Overdue.
+        Time during which this process itself was suspended does not count. Raises Overdue, and LinkLost.
         """
         if waiting != self.last:
             self.waited = 0.0
@@ -59,11 +73,14 @@ class DeadlineWaiter:
             raise Overdue(
                 f"waited {self.waited:.1f} s for {waiting.name} (edge {waiting.channel.edge}) from {peer} in "
                 f"{waiting.phase} step {step}{self._refused_text(waiting.peer)}; check what worker {waiting.peer} "
-                "does, or raise the deadline with --set deadline=SECONDS"
+                "does, or raise the deadline with --set deadline=SECONDS",
+                waiting.peer,
             )
         began = monotonic()
         if not self.transport.wait(min(self.look_up, left, waiting.look)):
             self.control.check()
+            if (link := self.transport.lost_link()) is not None:
+                raise LinkLost(f"rank {self.transport.rank}: {link.text}", link.peer, link.opened)
         # One wait lasts about ``look_up`` seconds. If the clock moved much further, this process was suspended, which
         # is not the peer's fault; so at most twice that time counts.
         self.waited += min(monotonic() - began, 2 * self.look_up)

@@ -6,6 +6,7 @@ from typing import TextIO
 
 from netpart.errors import NetpartError
 from netpart.launch.member.control_client import ControlLink
+from netpart.launch.member.deadline_waiter import LinkLost, Overdue
 from netpart.proto.control_pb2 import ControlProto
 from netpart.shortage import find_shortage
 
@@ -29,4 +30,7 @@ def report_failure(link: ControlLink, error: Exception, log: TextIO, away: bool 
     message.failed.doing = status.doing()
     message.failed.kind = type(error).__name__
     message.failed.message = str(error)
+    if isinstance(error, Overdue | LinkLost) and error.peer is not None:
+        message.failed.peer = error.peer
+        message.failed.unreached = isinstance(error, LinkLost) and not error.opened
     link.send(message)

@@ -101,6 +101,8 @@ def _serve_team(
         report_failure(control, error, log, away is not None)
         return False
     control.status.refused = transport.refused
+    if elastic is not None:
+        transport.watch_links()
     with transport:
         return _prepare_and_play(welcome, transport, control, listen, log, away, elastic)
 

@@ -34,13 +34,16 @@ from netpart.launch.report.workspace import refuse_removal
 
 RESTART = "restart"
 """The field of a line of metrics.jsonl that says how many times the run has been started again."""
+CHANGE = "change"
+"""The field of a line of metrics.jsonl that says how the workers of an elastic run have changed."""
 
 
 class RunRecord:
     """Recorder of every event, which it passes on. No other run can use the workspace until ``close``.
 
-    A run resumed at step ``first_step`` keeps the lines up to that step, and those of all restarts; a new run starts a
-    new file. Raises ConfigError for a workspace that cannot be written, or that another run is using.
+    A run resumed at step ``first_step`` keeps the lines up to that step, and those of all restarts and changes of
+    workers; a new run starts a new file. Raises ConfigError for a workspace that cannot be written, or that another run
+    is using.
     """
 
     def __init__(self, workspace: Path, listener: Listener | None, first_step: int = 0, resumed: bool = False) -> None:
@@ -63,7 +66,7 @@ class RunRecord:
         self.best_checkpoint = ""
         self.best: dict[str, Any] = {}
         self.stopped: Judged | Halted | None = None
-        self.changes: list[dict[str, Any]] = []
+        self.changes = [line for line in map(json.loads, kept) if CHANGE in line]
         self.newest: dict[str, int] = {}
         self.told: dict[str, int] = {}
         self.restarts = [line for line in map(json.loads, kept) if RESTART in line]
@@ -77,7 +80,7 @@ class RunRecord:
         for line in self.file:
             with suppress(ValueError, KeyError, TypeError, RecursionError):  # a killed run may leave half a line
                 noted = json.loads(line)
-                if noted["step"] <= step or RESTART in noted:
+                if noted["step"] <= step or RESTART in noted or CHANGE in noted:
                     lines.append(line)
         return lines
 
@@ -131,7 +134,7 @@ class RunRecord:
     def note_change(self, event: WentOn) -> None:
         """Write a change of the workers, and keep it for the summary. What was told before it is not told again."""
         self.told = dict(self.newest)
-        change = asdict(event) | {"change": "lost" if event.lost else "joined"}
+        change = asdict(event) | {CHANGE: "lost" if event.lost else "joined"}
         self.changes.append(change)
         self.write_line(change)
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from netpart.checkpoint.regions import RegionReader, RegionWriter
 from netpart.errors import NetpartError, TransportError
+from netpart.launch.control.sent_regions import split_box_by_bytes
 from netpart.launch.snapshots.region_link import CHUNK_BYTES, RegionLink
 from netpart.launch.snapshots.regions import (
     PARAMETERS,
@@ -238,19 +239,10 @@ def _part_of(array: NDArray[Any], region: Region, box: Region) -> NDArray[Any]:
 
 
 def _split(box: WantedBox) -> Iterator[WantedBox]:
-    """Boxes of at most CHUNK_BYTES: the longest axis is halved until they fit."""
+    """Boxes of at most CHUNK_BYTES."""
     name = box.name
-    if name.nbytes <= CHUNK_BYTES:
-        yield box
-        return
-    extents = extent(name.box)
-    axis = max(range(len(extents)), key=extents.__getitem__)
-    lo, hi = name.box[axis]
-    middle = (lo + hi) // 2
-    for part in ((lo, middle), (middle, hi)):
-        region = (*name.box[:axis], part, *name.box[axis + 1 :])
-        target = _part_of(box.target, region, name.box)
-        yield from _split(WantedBox(name._replace(box=region), target, box.addresses))
+    for region in split_box_by_bytes(name.box, np.dtype(name.dtype).itemsize, CHUNK_BYTES):
+        yield WantedBox(name._replace(box=region), _part_of(box.target, region, name.box), box.addresses)
 
 
 class Files(Protocol):

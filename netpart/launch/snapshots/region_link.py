@@ -11,11 +11,12 @@ import zmq
 from google.protobuf.message import DecodeError
 
 from netpart.errors import TransportError
+from netpart.launch.control.sent_regions import PIECE_BYTES
 from netpart.launch.snapshots.region_secret import ANSWER, REQUEST, RegionOpener, RegionSealer, RegionSecret
 from netpart.proto.control_pb2 import RegionHeadProto
 from netpart.transport.sockets import Socket, connect_socket, limited_socket
 
-CHUNK_BYTES = 1 << 20
+CHUNK_BYTES = PIECE_BYTES
 """Largest payload of a message."""
 HEAD_BYTES = 1 << 20
 """Largest head of a message."""

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from netpart.launch.control.sent_regions import read_box, read_dtype, write_box
 from netpart.proto.control_pb2 import KeptRegionProto
 from netpart.spec import Region, size
 
@@ -40,16 +41,15 @@ def encode_region(name: RegionName, given: KeptRegionProto | None = None) -> Kep
     """``name`` as a message, written to the one that is ``given``, if any."""
     proto = KeptRegionProto() if given is None else given
     proto.kind, proto.name, proto.dtype = name.kind, name.name, name.dtype
-    proto.low.extend(lo for lo, _ in name.box)
-    proto.high.extend(hi for _, hi in name.box)
+    write_box(proto, name.box)
     return proto
 
 
 def decode_region(proto: KeptRegionProto) -> RegionName:
     """The inverse of ``encode_region``, for a message of anyone. Raises ValueError for a region that cannot be."""
-    box = tuple(zip(proto.low, proto.high, strict=True))
-    if proto.kind not in KINDS or proto.dtype not in NUMBERS:
-        raise ValueError(f"expected regions of {KINDS} with elements of {NUMBERS}, got {proto.kind!r} {proto.dtype!r}")
+    box, dtype = read_box(proto), read_dtype(proto.dtype, NUMBERS)
+    if proto.kind not in KINDS:
+        raise ValueError(f"expected regions of {KINDS}, got {proto.kind[:20]!r}")
     if any(not 0 <= lo < hi for lo, hi in box):
         raise ValueError(f"expected a region that is not empty, got {box}")
-    return RegionName(proto.kind, proto.name, box, proto.dtype)
+    return RegionName(proto.kind, proto.name, box, str(dtype))

@@ -46,6 +46,8 @@ class MpiTeam(Team):
     """
 
     parting_seconds = 0.0
+    closed_seconds = 3.0
+    """When a worker ends, mpiexec ends all the others, and only then is known which of them was the first."""
 
     def __init__(
         self, workers: int, log_folder: Path, hosts: Path | None = None, rank: Sequence[str] = RANK, threads: int = 0,

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 START_SECONDS = 60.0
 """How long a worker may take to introduce itself."""
+CLOSED_SECONDS = 0.1
+"""How long after its link has closed a worker of another host counts as lost: its last words are read before."""
 ABSENCE = "did not connect within {} of its start"
 """What a worker that did not introduce itself has not done, with a place for the time."""
 
@@ -35,6 +37,8 @@ class Team(ABC):
     ``start_seconds`` is how long they may take to introduce themselves. ``absence`` is what one that did not has not
     done, and ``absent_hint`` is advice for the user. ``here`` is the address at which the workers of this host reach
     the coordinator; "" for the same as all others. ``refills``: a lost worker is replaced without being asked to.
+    ``closed_seconds`` is how long after its link has closed a worker counts as lost: a launcher that learns how it
+    ended needs time for that.
     """
 
     parting_seconds: float
@@ -43,6 +47,7 @@ class Team(ABC):
     absence: str = ABSENCE
     here: str = ""
     refills: bool = False
+    closed_seconds: float = CLOSED_SECONDS
 
     def control_address(self) -> str:
         """The address at which the coordinator listens for workers. By default it has no file and is not reachable from

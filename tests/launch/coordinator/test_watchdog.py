@@ -66,6 +66,39 @@ def test_a_stopped_worker_is_blamed_within_five_seconds(introduced: bool) -> Non
     assert found[1].endswith("last heard in train step 7, forward conv1-01")
 
 
+def test_a_worker_whose_link_closes_is_blamed_at_once() -> None:
+    scene = Scene()
+    scene.stopped.add(1)
+    scene.members[1].closed = scene.now
+    found = scene.blamed_after(10)
+    last = "last heard in train step 7, forward conv1-01"
+    assert found == (LOOK, f"ended or stopped, or its link is lost: that has closed, {last}")
+
+
+def test_of_several_links_the_first_that_closed_is_blamed() -> None:
+    scene = Scene()
+    scene.stopped |= {0, 1}
+    scene.members[0].closed, scene.members[1].closed = scene.now + 0.02, scene.now + 0.01
+    verdict = scene.look()
+    assert verdict is not None
+    assert verdict.rank == 1
+
+
+def test_a_closed_link_of_a_process_that_is_known_to_run_blames_nobody() -> None:
+    scene = Scene()
+    scene.members[1].closed = scene.now
+    assert scene.blamed_after(2.5) is None
+
+
+def test_a_launcher_that_learns_more_has_time_for_that() -> None:
+    scene = Scene()
+    scene.watch.closed_seconds = 1.0
+    scene.stopped.add(1)
+    scene.members[1].closed = scene.now
+    assert scene.look(0.9) is None
+    assert scene.look(0.2) is not None
+
+
 def test_a_worker_that_is_stopped_for_a_moment_is_forgiven() -> None:
     scene = Scene()
     scene.stopped.add(1)

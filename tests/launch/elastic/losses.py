@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from netpart.checkpoint.safetensors_file import open_checkpoint
 from netpart.checkpoint.steps import step_file
-from netpart.launch.report.events import Event, Measured, Summary, WentOn
+from netpart.launch.report.events import Event, Lost, Measured, Summary, WentOn
 from netpart.launch.run import run_job
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import Job, read_job_text
@@ -38,6 +39,30 @@ def worker_processes() -> list[int]:
     me = os.getpid()
     found = map(int, Path(f"/proc/{me}/task/{me}/children").read_text().split())
     return [pid for pid in found if b"worker_entry" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+@dataclass
+class NoticedKills:
+    """Kills workers by ``kill`` at reports of training, one each time that the run is whole; ``found`` are the seconds
+    until each was known, with the reason that was told.
+
+    ``left`` kills are still to come. ``again`` is called after each.
+    """
+
+    kill: Callable[[], None]
+    left: int
+    again: Callable[[], None] = lambda: None
+    found: list[tuple[float, str]] = field(default_factory=list)
+    killed: float = 0.0
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, Lost):
+            self.found.append((monotonic() - self.killed, event.reason))
+            self.killed = 0.0
+            self.again()
+        elif isinstance(event, Measured) and not self.killed and self.left:
+            self.left, self.killed = self.left - 1, monotonic()
+            self.kill()
 
 
 @dataclass

@@ -15,6 +15,7 @@ from netpart.proto.job_pb2 import Schedule
 from netpart.proto.reader import read_job
 from tests.launch.elastic.losses import (
     STEPS,
+    NoticedKills,
     check_equal,
     check_same_curve,
     elastic_job,
@@ -46,6 +47,14 @@ def test_a_killed_worker_costs_a_few_steps(plain: tuple[Path, list[Measured]], t
     assert summary.bytes_counted == summary.bytes_predicted
     lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     assert [line["change"] for line in lines if "change" in line] == ["lost"]
+
+
+def test_a_kill_is_known_within_a_second(tmp_path: Path) -> None:
+    """Once of two times: the machine may be busy. Missed heartbeats would need three seconds each time."""
+    kills = NoticedKills(killing(0), 2)
+    run_job(elastic_job(), 3, listener=kills, workspace=tmp_path)
+    assert min(kills.found)[0] <= 1.0
+    assert all("signal 9" in reason for _, reason in kills.found)
 
 
 @pytest.mark.thorough

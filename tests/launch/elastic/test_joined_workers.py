@@ -15,10 +15,12 @@ import pytest
 
 from netpart.launch.control.token import BYTES, VARIABLE, RunToken
 from netpart.launch.report.events import Lost, Measured, WentOn
+from netpart.launch.run import run_job
 from netpart.launch.teams.meeting import Meeting
 from tests.end2end.running import SOON
 from tests.house.tree import ROOT
 from tests.launch.elastic.losses import (
+    NoticedKills,
     check_equal,
     check_same_curve,
     elastic_job,
@@ -84,6 +86,16 @@ def joiners(count: int, folder: Path) -> Iterator[Joiners]:
 def plain(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Measured]]:
     folder = tmp_path_factory.mktemp("plain")
     return folder, undisturbed(elastic_job(f"train_steps={STEPS}"), folder)
+
+
+def test_a_kill_is_known_within_a_second(tmp_path: Path) -> None:
+    """The link of a process that ends is closed. Once of two times: the machine may be busy."""
+    with joiners(3, tmp_path) as workers:
+        left = iter(workers.processes)
+        kills = NoticedKills(lambda: next(left).kill(), 2)
+        run_job(elastic_job(), 3, listener=kills, workspace=tmp_path / "run", launcher="join", meeting=workers.meeting)
+    assert min(kills.found)[0] <= 1.0
+    assert all("that has closed" in reason for _, reason in kills.found)
 
 
 @pytest.mark.thorough

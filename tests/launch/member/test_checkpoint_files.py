@@ -17,10 +17,11 @@ from netpart.checkpoint.safetensors_file import create_checkpoint, open_checkpoi
 from netpart.errors import DataError
 from netpart.launch.control.framing import pack_message, unpack_message
 from netpart.launch.control.seats import VOICE, socket_identity
+from netpart.launch.control.sent_regions import PIECE_BYTES, split_box_by_bytes
 from netpart.launch.control.token import RunToken
 from netpart.launch.coordinator.checkpoint_book import CheckpointBook
 from netpart.launch.coordinator.checkpoint_relay import CheckpointRelay
-from netpart.launch.member.checkpoint_files import PIECE_BYTES, RemoteFiles, split_box_by_bytes
+from netpart.launch.member.checkpoint_files import RemoteFiles
 from netpart.launch.member.control_client import ControlClient
 from netpart.proto.control_pb2 import ControlProto, RegionProto
 from netpart.spec import Region, extent, intersect, relative_slices, size, whole_region

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from netpart.errors import ConfigError, DataError
-from netpart.launch.report.events import Event, Measured, Restarted, Saved, Staleness, Updated
+from netpart.launch.report.events import MEMORY, Event, Measured, Restarted, Saved, Staleness, Updated, WentOn
 from netpart.launch.report.run_record import RunRecord
 from netpart.worker.server_player import AppliedUpdate
 
@@ -118,3 +118,13 @@ def test_a_restart_is_listed_and_an_evaluation_that_is_repeated_once(tmp_path: P
     notes = RunRecord(tmp_path, None, 0, True)
     notes.close()
     assert notes.restarts == [listed]
+
+
+def test_changes_of_workers_are_kept_when_the_run_starts_again(tmp_path: Path) -> None:
+    note(tmp_path, [1, 2])
+    notes = RunRecord(tmp_path, None, 2, True)
+    notes.hear(WentOn(4, 2, 0.5, 1, MEMORY, ("worker 1: died",)))
+    notes.close()
+    again = note(tmp_path, [3, 4], first_step=2, resumed=True)
+    assert [(change["change"], change["step"], change["workers"]) for change in again.changes] == [("lost", 4, 2)]
+    assert note(tmp_path, [1]).changes == []
