@@ -145,12 +145,12 @@ def _play_round(steps: Sequence[PlannedStep], count: int) -> None:
 
 
 def _restore_rounds(steps: Sequence[PlannedStep], path: Path) -> list[float | None]:
-    """Give ``steps`` the rounds of a file of results, and return its loads."""
-    found = json.loads(path.read_text(encoding="utf-8"))
+    """Give ``steps`` the rounds of a file of results, and return its loads; none without a file that has rounds."""
+    found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     for step in steps:
-        kept = found["plans"].get(step.name, {"predicted": [], "measured": []})
+        kept = found.get("plans", {}).get(step.name, {"predicted": [], "measured": []})
         step.predicted, step.measured = list(kept["predicted"]), list(kept["measured"])
-    return list(found["load_of_others"])
+    return list(found.get("load_of_others", []))
 
 
 def _write_results(found: Sequence[PlannedStep], args: argparse.Namespace, loads: Sequence[float | None]) -> None:

@@ -89,12 +89,21 @@ def _proof_text(rows: list[Proposed]) -> str:
 
 
 def _refusal_lines(portfolio: Portfolio) -> list[str]:
-    """The refused proposals: one line per reason."""
+    """The searches that have only what others found, and the refused proposals: one line per reason."""
     named: dict[str, list[str]] = {}
     for row in portfolio.rows:
         if row.refused:
             named.setdefault(row.refused, []).append(row.name)
-    return [f"not {shorten_plan_name(', '.join(names))}: {reason}" for reason, names in named.items()]
+    able = {name for row in portfolio.rows if not row.refused for name in row.name.split(", ")}
+    adopted = [
+        f"{name} is not searched, and is the fastest of the others: {reason.removeprefix(f'{name}: ')}"
+        for name, reason in portfolio.adopting.items()
+        if name in able
+    ]
+    return adopted + [
+        f"not {shorten_plan_name(', '.join(names))}: {reason.removeprefix(f'{names[0]}: ')}"
+        for reason, names in named.items()
+    ]
 
 
 def _planning_title(job: Job, task: PlanningTask) -> str:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
+
+from netpart.box_index import BoxIndex
+from netpart.graph.holdings import Holding
 from netpart.graph.partition import Partition
 from netpart.proto.element import float_size
 from netpart.proto.job_pb2 import JobProto
-from netpart.spec import Region, contains, size
+from netpart.spec import Region, size
 
 
 def assign_checkpoint_writes(partition: Partition) -> list[list[int]]:
@@ -13,20 +18,31 @@ def assign_checkpoint_writes(partition: Partition) -> list[list[int]]:
 
     Of several copies, the worker of the lowest rank writes its copy. With servers, the servers write everything.
     """
-    written: dict[str, list[Region]] = {}
     workers = partition.workers - partition.servers
     result: list[list[int]] = [[] for _ in range(workers)] if partition.servers else []
-    for holdings in partition.holdings[len(result) :]:
-        mine = []
+    holders = partition.holdings[len(result) :]
+    first = _first_holders(holders)
+    found = {name: (homes, list(homes.values()), BoxIndex(list(homes))) for name, homes in first.items()}
+    for worker, holdings in enumerate(holders):
+        result.append([])
         for h, holding in enumerate(holdings):
-            boxes = written.setdefault(holding.parameter.name, [])
-            if not any(contains(b, holding.home) for b in boxes):
-                mine.append(h)
-        # Registered only now, so that holdings of the same worker never exclude each other.
-        for h in mine:
-            written[holdings[h].parameter.name].append(holdings[h].home)
-        result.append(mine)
+            homes, ranks, index = found[holding.parameter.name]
+            # What an earlier worker has is written by it, or is a part of what one before it writes.
+            earlier = homes[holding.home] < worker or any(
+                ranks[box] < worker for box in index.find_containing(holding.home)
+            )
+            if not earlier:
+                result[-1].append(h)
     return result
+
+
+def _first_holders(holders: Sequence[Sequence[Holding]]) -> dict[str, dict[Region, int]]:
+    """By parameter and home region, the first worker that holds it."""
+    found: dict[str, dict[Region, int]] = defaultdict(dict)
+    for worker, holdings in enumerate(holders):
+        for holding in holdings:
+            found[holding.parameter.name].setdefault(holding.home, worker)
+    return found
 
 
 def saves_midway(job: JobProto) -> bool:

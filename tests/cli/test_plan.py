@@ -153,6 +153,16 @@ def test_blocks_are_shown_where_they_are_asked_for(job: Path, devices: Path, net
     assert "partitions: expected at most the 3 layers, got 4" in refused.err
 
 
+def test_a_search_that_is_left_out_is_told(job: Path, netpart: Netpart, tmp_path: Path) -> None:
+    devices = tmp_path / "crowd.conf"
+    devices.write_text('cluster { device { name: "many" count: 17 flops: 1e6 } }')
+    answer = netpart("plan", job, "--devices", devices)
+    assert answer.code == 0
+    why = "expected at most 16 workers, got 17; plan for fewer"
+    assert f"\noptimal is not searched, and is the fastest of the others: {why}\n" in answer.out
+    assert f"optimal stages is not searched, and is the fastest of the others: {why}" in answer.out
+
+
 def test_more_workers_than_layers_are_no_error(job: Path, netpart: Netpart, tmp_path: Path) -> None:
     devices = tmp_path / "many.conf"
     devices.write_text('cluster { device { name: "many" count: 5 flops: 1e6 } }')

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from netpart.graph.partition import Partition, partition_job
 from netpart.graph.saved_holdings import list_staged_bytes
 from netpart.plan.partition import partition_by_scheme
-from netpart.plan.price.worker_memory import model_workers, program_memory
+from netpart.plan.price.worker_memory import model_workers, process_memory
 from netpart.program.compile import compile_worker
 from netpart.program.kernel_choice import job_kernel_class
 from netpart.program.messages.communication import Phases, list_communications
@@ -57,7 +57,7 @@ def check_models(cut: Partition) -> None:
     copies = list_staged_bytes(cut, slots)
     for each in model_workers(cut, slots):
         own = compile_worker(cut, each.shape.worker, slots, kernels=kernels)
-        assert program_memory(own, cut.job) + copies[each.shape.worker] == each.memory
+        assert process_memory(own, cut.job) + copies[each.shape.worker] == each.memory
         said = spoken.setdefault(each.model.worker, list_communications(each.program, shared=True))
         translated = translate_communications(said, each.model, each.shape)
         assert without_names(translated) == without_names(list_communications(own, shared=True))

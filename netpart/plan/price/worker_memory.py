@@ -34,10 +34,14 @@ SHARED_MEMORY = LinkMemory(slots=True, opens=False)
 
 
 def program_memory(program: WorkerProgram, job: JobProto, links: LinkMemory = SHARED_MEMORY) -> int:
-    """Bytes of the buffers of a worker of ``job``, of the workspace of its kernels, of messages in flight, and of what
-    its inputs keep."""
+    """Bytes of the buffers of a worker of ``job``, of the workspace of its kernels, and of messages in flight."""
     messages = wire_bytes(program, links.slots) + (opened_bytes(program) if links.opens else 0)
-    return program.total_bytes + workspace_bytes(program, job) + messages + input_bytes(program)
+    return program.total_bytes + workspace_bytes(program, job) + messages
+
+
+def process_memory(program: WorkerProgram, job: JobProto, links: LinkMemory = SHARED_MEMORY) -> int:
+    """``program_memory``, and the bytes that the inputs of the worker keep."""
+    return program_memory(program, job, links) + input_bytes(program)
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ def model_workers(partition: Partition, slots: int, links: LinkMemory = SHARED_M
         first = known.get(shape.key)
         if first is None:
             program = compile_worker(partition, shape.worker, slots, kernels=kernels)
-            memory = program_memory(program, partition.job, links)
+            memory = process_memory(program, partition.job, links)
             first = known[shape.key] = ModelledWorker(shape, shape, program, memory)
         yield replace(first, shape=shape, memory=first.memory + staged[shape.worker])
 

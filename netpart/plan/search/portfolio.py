@@ -119,6 +119,8 @@ class Portfolio:
         if self.simulate:
             known = simulate_fastest([*found, *self.spares], self.simulate)
             found, self.spares = known[: len(found)], known[len(found) :]
+        self.adopting = {p.row.name: p.row.refused for p in found if p.row.name in SEARCHES and p.row.refused}
+        """Why a search that takes over what others have found has no plan of its own."""
         self.proposals = merge_proposals(adopt_faster_proposals(found, self.spares))
 
     @property

@@ -9,6 +9,7 @@ from netpart.graph.recomputed import layers_recomputed
 from netpart.measure.traces import player_memory_plan
 from netpart.plan.partition import partition_by_scheme
 from netpart.plan.price.devices import Devices, equal_devices
+from netpart.plan.price.input_memory import input_bytes
 from netpart.plan.price.part_prices import CountedPrices
 from netpart.plan.price.predict import predict_memory, predict_step
 from netpart.plan.price.recompute_choice import RecomputeChoice, recompute_layers
@@ -59,7 +60,8 @@ def test_the_workers_take_the_memory_that_is_forecast() -> None:
     assert max(predict_memory(found)) < most
     ensemble = Ensemble(found, kernels=job_kernel_class(found.job))
     unshared = LinkMemory(slots=False, opens=False)  # that of the ensemble's transport
-    assert [player_memory_plan(player).total for player in ensemble.players] == forecast_memory(found, unshared)
+    taken = [player_memory_plan(each).total + input_bytes(each.program) for each in ensemble.players]
+    assert taken == forecast_memory(found, unshared)
 
 
 def test_what_does_not_fit_with_all_layers_recomputed_is_refused() -> None:

@@ -7,7 +7,7 @@ import pytest
 from netpart.graph.partition import Partition, partition_job
 from netpart.graph.saved_holdings import list_staged_bytes
 from netpart.plan.price.ledger import compute_ledger
-from netpart.plan.price.worker_memory import program_memory
+from netpart.plan.price.worker_memory import process_memory
 from netpart.plan.text.plan_table import LayerRow, PlanTable, tabulate_partition
 from netpart.program.compile import compile_worker
 from netpart.program.kernel_choice import job_kernel_class
@@ -118,7 +118,7 @@ def test_workers_need_what_their_programs_need(name: str, workers: int) -> None:
     kernels = job_kernel_class(partition.job)
     programs = [compile_worker(partition, w, 1, kernels=kernels) for w in range(workers)]
     copies = list_staged_bytes(partition, 1)
-    needed = [program_memory(program, partition.job) + copies[program.worker] for program in programs]
+    needed = [process_memory(program, partition.job) + copies[program.worker] for program in programs]
     assert [w.memory for w in table.workers] == needed
     assert sum(w.sent for w in table.workers) == sum(e.nbytes for e in compute_ledger(partition).entries) == table.moved
     assert table.parameters == sum(size_of(p.spec.shape) for p in partition.parameters)
