@@ -95,11 +95,11 @@ def _print_edges(found: Sequence[EdgeBytes]) -> None:
         return print("Nothing crosses workers.")
     print(f"A step moves {bytes_text(total)} ({total} bytes) between workers.\n")
     rows = [
-        (each.edge, each.carried_by, *(bytes_text(n) if n else "-" for n in (each.forward, each.backward)),
-         f"{100 * each.total / total:.1f}%")
+        [each.edge, each.carried_by, *(bytes_text(n) if n else "-" for n in (each.forward, each.backward)),
+         f"{100 * each.total / total:.1f}%"]
         for each in found[:MOST_EDGES]
     ]  # fmt: skip
-    TextTable(EDGES, rows).print()
+    TextTable(EDGES, [*rows]).print()
     if len(found) > MOST_EDGES:
         left = sum(each.total for each in found[MOST_EDGES:])
         print(f"\n{len(found) - MOST_EDGES} others move {bytes_text(left)}; --json has all.")

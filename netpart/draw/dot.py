@@ -115,7 +115,7 @@ def _traffic_lines(box: PartBox, shown: Picture) -> Iterator[str]:
     if box.name in shown.reduction_by_box:
         yield f"Σ gradient {ways_text(0, shown.reduction_by_box[box.name].nbytes)} in all"
     if box.name in shown.parameter_sums:
-        yield f"Σ gradients {ways_text(0, shown.parameter_sums[box.name])} in all"
+        yield f"Σ gradients {ways_text(0, shown.parameter_sums[box.name])}"
 
 
 def _dot_edge(arrow: Arrow, shown: Picture) -> str:

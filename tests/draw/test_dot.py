@@ -81,7 +81,7 @@ def test_a_part_says_what_the_sums_of_its_parameters_gradients_move() -> None:
     of_layer = {box.layer: shown.parameter_sums[box.name] for box in shown.boxes if box.name in shown.parameter_sums}
     assert sum(of_layer.values()) == shown.reduced_bytes > 0
     for layer, nbytes in of_layer.items():
-        assert len(re.findall(rf'"{layer}-0\d" \[label="[^"]*Σ gradients ↑ {bytes_text(nbytes)} in all', dot)) == 3
+        assert len(re.findall(rf'"{layer}-0\d" \[label="[^"]*Σ gradients ↑ {bytes_text(nbytes)}\\n', dot)) == 3
     assert "replicas add up" in dot
 
 

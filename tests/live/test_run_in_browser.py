@@ -135,6 +135,9 @@ def test_a_page_stays_when_its_run_starts_again(tmp_path: Path, browser: Browser
         assert "attempt 2 of 2 at most" in shown_text(page, "#figures")
         assert page.run("document.querySelectorAll('#curves .begin').length > 0")
         assert shown_text(page, "#state") == "running"
+        page.resize(360, 800)
+        page.until("document.querySelector('#gantt td') && document.querySelector('#gantt td').offsetHeight < 30")
+        assert page.run("document.documentElement.scrollWidth") <= 360, "on a phone no table breaks words, or is wider"
         page.click_on("#graph button")
         page.until(f"window.netpartGraph && netpartGraph.model.content.about.workers === {WORKERS - 1}")
         os.kill(run.worker_pid(0), signal.SIGKILL)

@@ -8,6 +8,7 @@ __all__ = [
     "predicted_volumes",
     "queued_listener",
     "run_description",
+    "run_listeners",
     "run_record",
     "speedup",
     "tensorboard_events",
