@@ -36,7 +36,7 @@ LAUNCHERS = ("join", "join", "respawn", "local")
 FAULTS = (5, 9)
 """Fewest and most faults in a run, and again each time that it is resumed; fewer if it ends before."""
 SLOW = 3.0
-"""What is told in the seconds after a kill is printed if the run needs longer."""
+"""If the run needs longer to go on, what happened meanwhile is printed."""
 MOST_FAULTS = 24
 """A run with so many faults is then left alone, so that it can end."""
 EARLY = 0.15
@@ -148,7 +148,7 @@ def report(runs: Sequence[tuple[FaultyRun, str]], seconds: float) -> dict[str, A
     """The figures of all runs."""
     wents = [told for run, _ in runs for told in run.told if told["kind"] == "WentOn"]
     kinds = Counter(kind for run, _ in runs for kind, _ in run.faults)
-    regrouped = [seconds for run, _ in runs for seconds in _regroup_seconds(run.told)]
+    regrouped = [seconds for run, _ in runs for _, seconds in run.regroup_seconds()]
     late = [seconds for run, _ in runs for _, seconds in run.kill_seconds()]
     faults = sum(kinds.values())
     return {
@@ -167,23 +167,6 @@ def _processor_seconds() -> float:
     """Processor time of all processes of the runs. On an idle machine it shows how long the runs take."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
-
-
-def _regroup_seconds(told: Sequence[dict[str, Any]]) -> list[float]:
-    """Seconds from the detection of each loss to when the run went on; without losses before a run had begun."""
-    found, begun, lost = list[float](), set[int](), False
-    for event in told:
-        kind, pid = event["kind"], event["pid"]
-        if kind == "Started":
-            begun.add(pid)
-        elif kind == "Lost":
-            lost = lost or pid in begun
-        elif kind == "WentOn":
-            found += [event["seconds"]] if lost else []
-            lost = False
-        elif kind == "failed":
-            lost = False
-    return found
 
 
 def percentiles(values: list[float]) -> dict[str, float]:
@@ -217,9 +200,9 @@ def check_runs(
         found.append((run, wrong))
         what = " ".join(kind for kind, _ in run.faults)
         print(f"{run.folder.name}: {what}: {wrong or 'equal'}", flush=True)
-        for at, took in run.kill_seconds():
+        for at, took in run.kill_seconds() + run.regroup_seconds():
             if took > SLOW:
-                print(f"  {took:.1f} s after a kill: {run.story(at, took)}", flush=True)
+                print(f"  {took:.1f} s: {run.story(at, took)}", flush=True)
         if not wrong:
             shutil.rmtree(run.folder)
             run.folder.with_suffix(".log").unlink()

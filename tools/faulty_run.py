@@ -145,14 +145,32 @@ class FaultyRun:
         kills = [at for kind, at in self.faults if kind in ("kill", "two")]
         return [(at, seconds) for at in kills if (seconds := self._until_go(at))]
 
+    def regroup_seconds(self) -> list[tuple[float, float]]:
+        """When a loss of a run that had begun was known, and the seconds until the run went on, other faults meanwhile
+        included."""
+        found, begun, lost = list[tuple[float, float]](), set[int](), False
+        for event in self.told:
+            kind, pid = event["kind"], event["pid"]
+            if kind == "Started":
+                begun.add(pid)
+            elif kind == "Lost":
+                lost = lost or pid in begun
+            elif kind == "WentOn":
+                found += [(event["at"] - event["seconds"], event["seconds"])] if lost else []
+                lost = False
+            elif kind == "failed":
+                lost = False
+        return found
+
     def story(self, at: float, seconds: float) -> str:
-        """What was told in the ``seconds`` after a moment."""
+        """What was done and told in the ``seconds`` after a moment."""
         told = [
-            event for event in self.told if at <= event["at"] <= at + seconds + 0.01 and event["kind"] != "Measured"
+            (event["at"], f"{event['kind']} {event.get('reason', event.get('text', ''))}")
+            for event in self.told
+            if event["kind"] not in ("Measured", "Saved")
         ]
-        return "; ".join(
-            f"+{event['at'] - at:.2f} {event['kind']} {event.get('reason', event.get('text', ''))}" for event in told
-        )
+        lines = sorted(told + [(when, f"fault: {kind}") for kind, when in self.faults])
+        return "; ".join(f"+{when - at:.2f} {text}" for when, text in lines if -0.01 <= when - at <= seconds + 0.01)
 
     def _until_go(self, at: float) -> float:
         """Seconds from a loss at a moment until the run went on; 0.0 if it did not, or for another reason as well."""

@@ -84,7 +84,7 @@ def replace(run: FaultyRun, random: Random, early: bool) -> None:
     if early:
         kill_joiner(run, random)
     if run.launcher == "join":
-        run.join()
+        run.join(run.wait)
     since = run.latest("WentOn")
     assert since is not None
     await_event(run, "WentOn", since["at"] + 1e-6)
@@ -92,7 +92,7 @@ def replace(run: FaultyRun, random: Random, early: bool) -> None:
 
 def kill_joiner(run: FaultyRun, random: Random) -> None:
     """Start a worker, and kill it within seconds; print for how long the run did no new step."""
-    run.join()
+    run.join(run.wait)
     sleep(random.uniform(0, 2))
     began = monotonic()
     run.joined[-1].kill()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from time import monotonic, sleep
+from threading import Event
+from time import monotonic
 
 import pytest
 
@@ -12,6 +13,7 @@ from netpart.transport.zeromq import ZeroMQTransport
 
 RUN = b"12345678"
 SOON = 30.0
+PAUSE = Event()
 
 
 @pytest.fixture
@@ -31,7 +33,7 @@ def connect(pair: list[ZeroMQTransport]) -> str:
     assert watch is not None
     end = monotonic() + SOON
     while pair[0].lost_link() is None and not watch._links[1].opened and monotonic() < end:
-        sleep(0.01)
+        PAUSE.wait(0.01)
     return address
 
 
@@ -43,7 +45,7 @@ def test_a_link_that_closes_is_lost_although_it_opens_again(pair: list[ZeroMQTra
     pair[1].bind(address)
     end = monotonic() + SOON
     while (found := pair[0].lost_link()) is None and monotonic() < end:
-        sleep(CLOSED_SECONDS / 10)
+        PAUSE.wait(CLOSED_SECONDS / 10)
     assert found == LostLink(1, True, f"the link to worker 1 at {address} has closed")
 
 
@@ -62,5 +64,5 @@ def test_a_link_that_does_not_open_is_lost(pair: list[ZeroMQTransport]) -> None:
 def test_links_that_are_not_watched_are_not_lost(pair: list[ZeroMQTransport]) -> None:
     pair[0].connect({1: pair[1].bind("tcp")})
     pair[1].close()
-    sleep(2 * CLOSED_SECONDS)
+    PAUSE.wait(2 * CLOSED_SECONDS)
     assert pair[0].lost_link() is None

@@ -7,7 +7,6 @@ Messages of any other process, and malformed requests for a seat, cannot end the
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
 from collections.abc import Sequence
@@ -41,6 +40,7 @@ from netpart.launch.control.signals import defer_signals, hear_halt_signal
 from netpart.launch.control.token import RunToken
 from netpart.launch.coordinator.blame import LAST_WORDS_SECONDS, Blame
 from netpart.launch.coordinator.conversation import Conversation, RunOptions
+from netpart.launch.coordinator.file_room import FileRoom
 from netpart.launch.coordinator.watchdog import FailureVerdict, MemberRecord, Watchdog
 from netpart.launch.report.events import Hearer, Joined, Noticed
 from netpart.launch.teams.team import Team
@@ -77,7 +77,7 @@ class Coordinator:
         self.members = [MemberRecord(rank) for rank in range(self.cluster.size)]
         self.seats = WorkerSeats(shown, seats or self.cluster.size)
         self.noticed = 0
-        self.full = False
+        self.room = FileRoom(lambda text: self.listener(Noticed(text)))
         # Before the socket is opened: a damaged checkpoint is refused here, and nobody would close the socket.
         self.talk = self.converse(partition, options, listener)
         self.socket = limited_socket(context, zmq.ROUTER, FRAME_BYTES)
@@ -205,7 +205,7 @@ class Coordinator:
                 self.hear_last_words(verdict, team)
                 raise self.verdict_error(verdict)
             self.forget_absent(team)
-            self.look_for_room()
+            self.room.look()
             self.look_for_movement()
 
     def await_message(self) -> None:
@@ -242,18 +242,6 @@ class Coordinator:
         """Free the seat of a worker that has not introduced itself."""
         team.leave(member.seat)
         self.seats.free(member.seat)
-
-    def look_for_room(self) -> None:
-        """Report when this process cannot open any more files or connections, and when it can again."""
-        full = not _can_open_files()
-        if full != self.full:
-            hint = "new workers have to wait; raise `ulimit -n`, or check what connects to it"
-            self.listener(Noticed(
-                f"the coordinator has as many open files and connections as it may: {hint}"
-                if full
-                else "the coordinator can take connections again"
-            ))  # fmt: skip
-        self.full = full
 
     def notice(self, text: str) -> None:
         """Report a malformed message of a process that has joined or asks to join, at most ``NOTICES`` times."""
@@ -406,12 +394,3 @@ class Coordinator:
     def answer(self, name: bytes, message: ControlProto) -> None:
         """Send to the socket ``name`` of a worker."""
         self.socket.send_multipart([name, *pack_message(message)])
-
-
-def _can_open_files() -> bool:
-    """True if this process can open one more file or connection."""
-    try:
-        os.close(os.open(os.sep, os.O_RDONLY))
-    except OSError as error:
-        return error.errno not in (errno.EMFILE, errno.ENFILE)
-    return True

@@ -122,7 +122,7 @@ class ElasticCoordinator(Coordinator):
             else:
                 self.talk.halting.look()
             self.forget_absent(team)
-            self.look_for_room()
+            self.room.look()
 
     def await_message(self) -> None:
         self.poller.poll(LOOK_SOON_MS) if self.gathering else super().await_message()
