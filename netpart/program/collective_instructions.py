@@ -120,14 +120,14 @@ class ExchangeFactory:
 def _move_blocks(blocks: Blocks, region: Region, starts: tuple[int, ...]) -> list[tuple[int, Region]]:
     """Those of ``blocks`` within ``region`` by their index, moved as its lowest corner is moved to ``starts``."""
     offsets = [start - lo for start, (lo, _) in zip(starts, region, strict=True)]
-    lows, highs = _block_bounds(blocks)
+    lows, highs = _block_corners(blocks)
     first, last = np.array(region).reshape(-1, 2).T
     inside = np.flatnonzero(((lows >= first) & (highs <= last)).all(axis=1)).tolist()
     return [(b, _move_block(block, offsets)) for b in inside if (block := blocks[b]) is not None]
 
 
 @lru_cache(maxsize=16)
-def _block_bounds(blocks: Blocks) -> tuple[Numbers, Numbers]:
+def _block_corners(blocks: Blocks) -> tuple[Numbers, Numbers]:
     """[block, axis]: where each block begins, and where it ends; for None it is empty."""
     rank = next((len(block) for block in blocks if block is not None), 0)
     empty = ((0, 0),) * rank

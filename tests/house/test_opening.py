@@ -26,6 +26,7 @@ OWN = {
     "measure/other_load": "the kernel's files",
     "transport/mpi_world": "the kernel's files",
     "launch/control/cores": "the kernel's files",
+    "launch/coordinator/file_room": "the root folder, to see if a file can be opened",
     "launch/teams/mpi": "the kernel's files, and logs that it writes",
     "transport/host_memory": "memory of this run",
     "transport/shm": "memory of this run",

@@ -9,10 +9,10 @@ from netpart.program.program import Program, WorkerProgram
 
 def input_bytes(program: WorkerProgram) -> int:
     """Bytes that the inputs of all phases of a worker keep until its end."""
-    return sum(_phase_bytes(phase) for phase in program.phases.values())
+    return sum(_kept_bytes(phase) for phase in program.phases.values())
 
 
-def _phase_bytes(phase: Program) -> int:
+def _kept_bytes(phase: Program) -> int:
     """Bytes that the inputs of a phase keep."""
     found = 0
     for each in phase.instructions:
