@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -16,14 +16,11 @@ from netpart.choices import MAKESPAN, OBJECTIVES, SECONDS
 from netpart.errors import ConfigError, MemoryRefused, NetpartError
 from netpart.families import PLANNERS
 from netpart.graph.build import build_net
-from netpart.graph.partition import Partition, pause_gc
-from netpart.graph.recomputed import layers_recomputed
+from netpart.graph.partition import pause_gc
 from netpart.graph.scheme import is_cut_by_user
-from netpart.plan.partition import partition_by_callable, partition_by_scheme
+from netpart.plan.partition import partition_by_scheme
 from netpart.plan.price.layer_loads import profile_net, work_rates
 from netpart.plan.price.part_prices import CountedPrices, PartPrices
-from netpart.plan.price.predict import predict_memory, predict_step
-from netpart.plan.price.recompute_choice import RecomputeChoice
 from netpart.plan.schemes.placing import Scheme
 from netpart.plan.search.adoption import adopt_faster_proposals
 from netpart.plan.search.planned_job import clear_plan_fields, with_micro_batches
@@ -39,20 +36,18 @@ from netpart.plan.search.planners import (
 )  # fmt: skip
 from netpart.plan.search.predicted_ways import PredictedWays, order_counts, predict_in_turn
 from netpart.plan.search.proposal import (
-    PlacementKey,
     Proposal,
     ProposalRow,
     merge_proposals,
-    placement_key,
     row_objective,
 )
+from netpart.plan.search.proposal_prices import ProposalPrices
 from netpart.plan.search.simulated_rows import MOST_PARTS, StepSimulator, count_parts, simulate_fastest
 from netpart.plan.search.task import PlanningTask
 from netpart.plan.search.way_floors import Way, WayChoice, WayFloor, WayFloors, omit_rest
 from netpart.progress import report_progress, track_items
 from netpart.proto.element import float_size
 from netpart.proto.reader import Job
-from netpart.units import bytes_text
 
 AS_WRITTEN = "as written"
 MICRO_BATCH_COUNTS = (1, 2, 4, 8, 16, 32)
@@ -82,7 +77,7 @@ class Portfolio:
         self.written = job
         self.job = clear_plan_fields(job)
         self.counted = prices is None
-        self.prices = prices or CountedPrices(rates)
+        prices = prices or CountedPrices(rates)
         net = build_net(job.proto, "train", job.folder)
         counted = profile_net(net, float_size(job.proto))
         self.bound = task.profile.work / sum(task.devices.speeds)
@@ -96,16 +91,15 @@ class Portfolio:
             task, job=self.job, micro_batches=tuple(self.shares), rates=rates or work_rates(counted, task.profile),
             limit=ALLOCATOR_SHARE * task.limit,
         )  # fmt: skip
-        self.needs: dict[PlacementKey, tuple[int, ...]] = {}
-        self.recomputing = RecomputeChoice(task.devices, self.prices)
         self.layouts: dict[tuple[str, tuple[int, ...], int], PlannedLayout] = {}
-        self.floors = WayFloors(task.devices, self.prices)
+        self.floors = WayFloors(task.devices, prices)
         self.chooses_by_floors = len(task.devices) > CROWD if floors is None else floors
         rooms = {device.memory for device in task.devices.devices}
-        self.room = rooms.pop() if self.chooses_by_floors and len(rooms) == 1 else inf
+        room = rooms.pop() if self.chooses_by_floors and len(rooms) == 1 else inf
+        self.priced = ProposalPrices(self.job, task.devices, prices, self.bound, room)
         # Of the processor, so that the table does not depend on other load of the machine.
         self.ends = process_time() + task.limit
-        self.choice = WayChoice(self.tried_way, self.room, self.ends)
+        self.choice = WayChoice(self.tried_way, room, self.ends)
         # Kept by workers, as planners share the results that a task caches.
         self.tasks = {(tuple(range(len(task.devices))), task.group): self.task}
         # Many devices take long to simulate.
@@ -188,7 +182,7 @@ class Portfolio:
             cut = partial(
                 partition_by_scheme, self.written.proto, len(self.task.devices), self.written.folder, compact=True
             )
-            yield self.fitted(self.price_cut(AS_WRITTEN, self.written, cut))
+            yield self.priced.fitted(self.priced.price_cut(AS_WRITTEN, self.written, cut))
         planners = dict(PLANNERS.items())
         if not self.chooses_by_floors:
             self.predict_ahead(planners, groups)
@@ -293,7 +287,8 @@ class Portfolio:
             task = self.task_of(workers, group)
             if name in SEARCHES:
                 # The search knows counted prices only, and the devices that it plans for.
-                shared = self.recomputing if self.counted and workers == tuple(range(len(self.task.devices))) else None
+                everyone = workers == tuple(range(len(self.task.devices)))
+                shared = self.priced.recomputing if self.counted and everyone else None
                 left = max(0.0, self.ends - process_time())
                 task = replace(task, limit=SEARCHES[name] * left, recomputing=shared)
             self.layouts[key] = planner(task)
@@ -338,11 +333,11 @@ class Portfolio:
         """The proposal for one way, with recomputed layers if it does not fit otherwise. If it is not faster than the
         ``limit``, in seconds, it does not matter whether it fits."""
         with pause_gc():
-            plain = self.laid_out(name, *way)
+            plain = self.priced.laid_out(name, *way)
             if plain.partition is not None and plain.row.seconds >= limit:
                 return omit_rest(plain)
-            kept = self.fitted(plain)
-            return (self.with_recomputation(plain) or kept) if kept.row.refused else kept
+            kept = self.priced.fitted(plain)
+            return (self.priced.with_recomputation(plain) or kept) if kept.row.refused else kept
 
     def choose_predicted(self, name: str, layout: PlannedLayout) -> Proposal:
         """The fastest way that fits, of all that are predicted: the first one, and others while there is time. Later
@@ -351,18 +346,18 @@ class Portfolio:
         ways.try_in_time(self.ends)
         # Generators: predicting memory compiles every worker's program, so candidates are tried one by one until one
         # fits.
-        kept = next((p for p in map(self.fitted, ways.fastest()) if not p.row.refused), None)
-        late = (self.fitted(way) for way in iter(ways.try_next, None) if not self.fits)
+        kept = next((p for p in map(self.priced.fitted, ways.fastest()) if not p.row.refused), None)
+        late = (self.priced.fitted(way) for way in iter(ways.try_next, None) if not self.fits)
         kept = kept or next((p for p in late if not p.row.refused), None)
         faster = ways.fastest(inf if kept is None else kept.row.seconds)
-        tries = filter(None, map(self.with_recomputation, faster))
+        tries = filter(None, map(self.priced.with_recomputation, faster))
         # The plans of the search are few, and the one that is made for little memory is not the first.
         again = min(tries, key=lambda p: p.row.seconds, default=None) if layout.proof else next(tries, None)
         fitting = [p for p in (kept, again) if p is not None]
         if layout.proof and self.simulate:
             tried = [p for p in ways.fastest() if p.partition and count_parts(p.partition) <= MOST_PARTS]
-            self.spares = [self.fitted(p) for p in tried]
-        found = min(fitting, key=lambda p: p.row.seconds, default=None) or self.fitted(next(iter(ways.tried))[1])
+            self.spares = [self.priced.fitted(p) for p in tried]
+        found = min(fitting, key=lambda p: p.row.seconds, default=None) or self.priced.fitted(next(iter(ways.tried))[1])
         self.fits = self.fits or found.row.usable
         return replace(found, row=replace(found.row, name=name))
 
@@ -371,18 +366,8 @@ class Portfolio:
         key = _layout_key(name, layout)
         if key not in self.predicted:
             ways = deque(self.ways(layout))
-            self.predicted[key] = PredictedWays(ways, lambda way: self.laid_out(name, *way), bool(layout.proof))
+            self.predicted[key] = PredictedWays(ways, lambda way: self.priced.laid_out(name, *way), bool(layout.proof))
         return self.predicted[key]
-
-    def with_recomputation(self, proposal: Proposal) -> Proposal | None:
-        """``proposal`` with as few recomputed layers as let it fit; None if it does not fit with all of them."""
-        if proposal.partition is None:
-            return None
-        found = self.recomputing.recompute_least(proposal.partition)
-        if found is None:
-            return None
-        job = replace(proposal.job, proto=found.job)
-        return self.fitted(self.price_cut(proposal.row.name, job, lambda: found))
 
     def ways(self, layout: PlannedLayout) -> list[tuple[Scheme, int]]:
         """The combinations of variant and micro-batches that are tried."""
@@ -395,49 +380,6 @@ class Portfolio:
             else [max(1, self.job.proto.neuralnet.micro_batches)]
         )
         return list(product(schemes, shares))
-
-    def laid_out(self, name: str, scheme: Scheme, micro_batches: int) -> Proposal:
-        """Cut the job by ``scheme`` with this number of micro-batches."""
-        job = with_micro_batches(self.job, micro_batches, self.job.proto.neuralnet.recompute)
-        cut = partial(partition_by_callable, scheme, job.proto, len(self.task.devices), job.folder, compact=True)
-        return self.price_cut(name, job, cut)
-
-    def price_cut(self, name: str, job: Job, cut: Callable[[], Partition]) -> Proposal:
-        """The predicted time of a job that ``cut`` partitions; refused if it cannot be cut."""
-        try:
-            found = cut()
-        except ConfigError as error:
-            return Proposal(ProposalRow(name, refused=str(job.explain(error))), job)
-        predicted = predict_step(found, self.task.devices, prices=self.prices)
-        gap = predicted.seconds / self.bound - 1
-        micro_batches = len(found.phases["train"])
-        recompute = any(layers_recomputed(found.job.neuralnet))
-        workers = tuple(sorted({worker for placement in found.graph.placements for worker in placement.workers}))
-        row = ProposalRow(name, micro_batches, recompute, predicted.seconds, gap, predicted.moved, workers=workers)
-        return Proposal(row, job, found)
-
-    def fitted(self, proposal: Proposal) -> Proposal:
-        """The proposal with its memory; refused if a device has less."""
-        if proposal.partition is None:
-            return proposal
-        needed = self.needed(proposal.partition)
-        refused = next(self.too_much(needed), "")
-        return replace(proposal, row=replace(proposal.row, memory=needed, refused=refused))
-
-    def too_much(self, needed: Sequence[int]) -> Iterator[str]:
-        """A message for each worker that needs more memory than its device has."""
-        # Not strict: of equal devices, those after the first without room need not be asked.
-        for worker, (need, device) in enumerate(zip(needed, self.task.devices.devices, strict=False)):
-            if need > device.memory:
-                yield f"needs {bytes_text(need)} on worker {worker}, which has {bytes_text(device.memory)}"
-
-    def needed(self, found: Partition) -> tuple[int, ...]:
-        """Bytes of each worker; cached, as several planners may propose the same placement. With floors, and devices of
-        equal room, workers after the first that needs more are omitted."""
-        key = placement_key(found)
-        if key not in self.needs:
-            self.needs[key] = predict_memory(found, self.room)
-        return self.needs[key]
 
     def allocation(self, layout: PlannedLayout) -> dict[str, Any]:
         """Both objectives of an allocation of blocks, with the gaps to their best known bounds."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -17,9 +18,11 @@ from netpart.plan.price.devices import Devices, DeviceSpec, equal_devices
 from netpart.plan.price.layer_loads import profile_net
 from netpart.plan.price.predict import predict_memory, predict_step
 from netpart.plan.schemes.placing import Scheme
+from netpart.plan.search import portfolio as portfolio_module
 from netpart.plan.search.planned_job import with_micro_batches
 from netpart.plan.search.portfolio import AS_WRITTEN, Portfolio
 from netpart.plan.search.proposal import Proposal, placement_key
+from netpart.plan.search.proposal_prices import ProposalPrices
 from netpart.plan.search.task import PlanningTask
 from netpart.plan.text.plan_table import tabulate_partition
 from netpart.plan.text.write_plan import write_plan
@@ -49,8 +52,8 @@ def test_every_planner_has_its_row(portfolio: Portfolio) -> None:
     assert all(row.gap >= 0 for row in portfolio.rows)
 
 
-class CountedWays(Portfolio):
-    """A portfolio that counts the ways that it rewrites for each planner."""
+class CountedWays(ProposalPrices):
+    """Prices that count the ways that are rewritten for each planner."""
 
     def laid_out(self, name: str, scheme: Scheme, micro_batches: int) -> Proposal:
         ways[name] += 1
@@ -66,7 +69,8 @@ def test_without_time_each_planner_tries_one_way() -> None:
     hybrid, counts = "data then column-row", []
     for limit in (0.0, 100.0):
         ways.clear()
-        found = CountedWays(job, replace(task_of(job, equal_devices(2, 2e9)), limit=limit))
+        with patch.object(portfolio_module, "ProposalPrices", CountedWays):
+            found = Portfolio(job, replace(task_of(job, equal_devices(2, 2e9)), limit=limit))
         assert sorted(name for row in found.rows for name in row.name.split(", ")) == sorted(PLANNERS.names())
         counts.append(ways[hybrid])
     assert counts[0] == 1 < counts[1]
