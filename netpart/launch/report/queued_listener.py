@@ -13,6 +13,7 @@ from threading import Thread
 from time import monotonic
 from typing import Any
 
+from netpart.errors import ConfigError, NetpartError
 from netpart.launch.report.events import Listener, ListenerMaker
 from netpart.launch.report.run_description import RunDescription
 from netpart.launch.report.watch_events import LastingEvent
@@ -40,8 +41,8 @@ class QueuedListener:
     ``watches``: the listener also takes the events of watch_events.py, ``lasts``: it stays open for all attempts of a
     run, as its attributes of these names say.
 
-    ``say`` reports a text to the user; it is called by the thread that hands events over. Entering raises what
-    opening the listener raises.
+    ``say`` reports a text to the user; it is called by the thread that hands events over. Entering raises the error of
+    a listener that cannot be opened: its own if that is one of netpart's, else a ConfigError.
     """
 
     def __init__(
@@ -63,9 +64,19 @@ class QueuedListener:
 
     def __enter__(self) -> Listener:
         self.thread.start()
-        listener = self.opened.result()
+        listener = self._opened_listener()
         self.watches, self.lasts = getattr(listener, "watches", False), getattr(listener, "lasts", False)
         return self.hear
+
+    def _opened_listener(self) -> Any:
+        """The listener's function of events."""
+        try:
+            return self.opened.result()
+        except NetpartError:
+            raise
+        except Exception as error:
+            text, hint = f"{type(error).__name__}: {error}", "mend the listener or what it reaches, or run without it"
+            raise ConfigError(f"--listener {self.name}", "a listener that can be opened", text, hint) from error
 
     def hear(self, event: LastingEvent) -> None:
         """Hand ``event`` over. Never waits: without room the event is dropped, which is reported the first time."""
