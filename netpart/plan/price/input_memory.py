@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
+
 from netpart.layers.inputs.rows import RowInput
 from netpart.program.instructions import Forward
 from netpart.program.program import Program, WorkerProgram
+from netpart.spec import Region
 
 
 def input_bytes(program: WorkerProgram) -> int:
@@ -13,12 +17,19 @@ def input_bytes(program: WorkerProgram) -> int:
 
 
 def _kept_bytes(phase: Program) -> int:
-    """Bytes that the inputs of a phase keep."""
-    found = 0
+    """Bytes that the inputs of a phase keep. Micro-batches of a layer share one reader."""
+    read = defaultdict[RowInput, list[Region]](list)
     for each in phase.instructions:
         if isinstance(each, Forward):
             graph = phase.micros[each.micro].graph
             part = graph.part_at(each.part)
             layer = graph.net.nodes[part.node].layer
-            found += layer.kept_bytes(part.region) if isinstance(layer, RowInput) else 0
-    return found
+            if isinstance(layer, RowInput):
+                read[layer].append(part.region)
+    return sum(layer.kept_bytes(_stack_rows(regions)) for layer, regions in read.items())
+
+
+def _stack_rows(regions: Sequence[Region]) -> Region:
+    """A region with the rows of all ``regions``, one after another."""
+    rows = sum(last - first for (first, last), *_ in regions)
+    return ((0, rows), *regions[0][1:])

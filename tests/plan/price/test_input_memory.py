@@ -11,7 +11,10 @@ from netpart.data.repeated_rows import RepeatedRows
 from netpart.data.row_source import RowOutputs
 from netpart.data.synthetic import SyntheticRows
 from netpart.graph.build import build_net
+from netpart.graph.partition import partition_job
 from netpart.layers.inputs.rows import RowInput
+from netpart.plan.price.input_memory import input_bytes
+from netpart.program.compile import compile_worker
 from netpart.proto.reader import read_job
 
 NET = """
@@ -46,3 +49,13 @@ def kept(source: object) -> int:
         return sum(array.nbytes for array in arrays) + kept(source._source)
     assert isinstance(source, SyntheticRows)
     return sum(pattern.nbytes for pattern in source._patterns.values())
+
+
+def test_micro_batches_share_what_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "job.conf"
+    found = []
+    for micro_batches in (1, 2, 3):
+        path.write_text((NET % (2, 3)).replace("neuralnet {", f"neuralnet {{ micro_batches: {micro_batches}"))
+        found.append(input_bytes(compile_worker(partition_job(read_job(path).proto, 1), 0)))
+    assert found[0] == found[1] > 0
+    assert found[2] >= found[0], "micro-batches of two sizes are of two layers, each with its reader"
