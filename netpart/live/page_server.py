@@ -95,7 +95,7 @@ class PageServer:
     def _run_loop(self) -> None:
         try:
             asyncio.run(self._serve())
-        except BaseException as error:  # whoever opens the server waits for it
+        except BaseException as error:  # of any kind: without it, the thread that opens the server would wait for ever
             if self._opened.done():
                 raise
             self._opened.set_exception(error)

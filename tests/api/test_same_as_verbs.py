@@ -109,10 +109,10 @@ def test_draw(capsys: pytest.CaptureFixture[str]) -> None:
         {"format": "json", "direction": "LR"}, {"format": "txt", "direction": "LR"}, {"what": "turns", "phase": "test"},
     ],
 )  # fmt: skip
-def test_draw_refuses_what_it_cannot_show(arguments: dict[str, object]) -> None:
+def test_draw_refuses_what_it_cannot_show(arguments: dict[str, Any]) -> None:
     (name,) = set(arguments) - {"format", "what"}
     with pytest.raises(netpart.ConfigError, match=f"^{name}: expected"):
-        netpart.draw(HALO, 3, **arguments)  # type: ignore[arg-type]
+        netpart.draw(HALO, 3, **arguments)
 
 
 def test_profile() -> None:

@@ -55,9 +55,9 @@ class WorkerSeats:
         return name.startswith(KNOCK + self.token.secret)
 
     def lost_with(self, name: bytes) -> int | None:
-        """The seat whose worker is lost if the connection of its socket ``name`` is closed; None if there is none.
+        """The seat of the worker whose socket is ``name``, if that worker is lost once the connection is closed.
 
-        The socket for writing checkpoints comes and goes.
+        None for the sockets of no worker, and for one that writes checkpoints: a worker closes it after each of them.
         """
         return self.ranks.get(name) if name.startswith((VOICE, HEART)) else None
 
