@@ -44,8 +44,10 @@ def _fits_page(folded: Quotient) -> bool:
 
 
 def find_nesting(flow: Quotient) -> Nesting:
-    """The blocks around the layers that are the groups of ``flow``: equal chains of layers, and blocks by names. A chain
-    is left out if its layers are a block by their names, or if it has only a part of such a block."""
+    """The blocks around the layers that are the groups of ``flow``: equal chains of layers, and blocks by names.
+
+    A chain is left out if its layers are a block by their names, or if it has only a part of such a block.
+    """
     names = [group.name for group in flow.groups]
     found = name_nesting(names)
     blocks: dict[tuple[str, ...], list[int]] = {}

@@ -14,7 +14,7 @@ from tests.house.tree import ROOT
 
 LIMIT = 576 << 20
 """Bytes of address space that each process may have, of which the interpreter and its libraries take about 270 MiB. The
-38 M parameters of the uncut net need 450 MB, with Adam's two states; gradients are made in strips. A third of that fits."""
+38 M parameters of the uncut net need 450 MB, with Adam's two states; a third of that fits."""
 
 ROOMIER = 640 << 20
 """Likewise. The uncut net of a volume of 128 x 128 x 128 voxels with 16 channels needs 413 MiB and a workspace; one of
@@ -23,7 +23,7 @@ four workers needs less than 200 MiB for its part, halos and messages."""
 WIDE = """
 name: "wide" train_steps: 6 disp_freq: 1 seed: 5
 train_one_batch { alg: kBP }
-updater { type: kAdam learning_rate { type: kFixed base_lr: 0.001 } }
+updater { type: kAdam learning_rate { type: kFixed base_lr: 0.00002 } }
 neuralnet {
   partition_dim: 1
   layer {
