@@ -63,27 +63,30 @@ def _time_transfer(flows: Sequence[LedgerFlow], devices: Devices) -> LayerTransf
 
 def pass_paces(graph: Graph, work: Work, later: Work, moves: Mapping[int, LayerTransfer], reverse: bool) -> list[float]:
     """By worker, the seconds from the end of one micro-batch to that of the next in one direction, with the waits for
-    what other workers of its layers make."""
+    what other workers of its layers make. What other stages make is there: they are as far ahead as they may be."""
     free = [0.0] * graph.workers
     pass_ends(graph, work, later, moves, reverse, free)
     before = list(free)
-    pass_ends(graph, work, later, {n: move.anew() for n, move in moves.items()}, reverse, free)
+    pass_ends(graph, work, later, {n: move.anew() for n, move in moves.items()}, reverse, free, ahead=True)
     return [after - first for after, first in zip(free, before, strict=True)]
 
 
 def pass_ends(
     graph: Graph, work: Work, later: Work, moves: Mapping[int, LayerTransfer], reverse: bool = False,
-    free: list[float] | None = None,
+    free: list[float] | None = None, ahead: bool = False,
 ) -> dict[int, float]:  # fmt: skip
     """By node, when one micro-batch is done with it in one direction through the net; ``reverse``: backward, from
     readers to sources. A result may be sent before the part of the seconds in ``work`` that is ``later``. ``free`` has
-    by worker when it can begin, and in the end when it is done; by default all begin at 0."""
+    by worker when it can begin, and in the end when it is done; by default all begin at 0. ``ahead``: what layers on
+    none of a layer's workers make is there before."""
     free = [0.0] * graph.workers if free is None else free
     done = dict[Key, float]()
     ends = dict[int, float]()
     reads: dict[int, set[int]] = {node.index: {s.node for s in node.sources} for node in graph.net.nodes}
     if reverse:
         reads = _invert(reads)
+    if ahead:
+        reads = {n: {s for s in sources if _share_workers(graph, n, s)} for n, sources in reads.items()}
     # Nodes are in topological order, so their numbers, or these reversed, are an order of computation.
     for n in sorted(reads, reverse=reverse):
         for w in graph.placements[n].workers:
@@ -95,6 +98,11 @@ def pass_ends(
             done[n, w] = free[w] - later[n, w]
             ends[n] = max(ends.get(n, 0.0), free[w])
     return ends
+
+
+def _share_workers(graph: Graph, one: int, other: int) -> bool:
+    """True if some worker has parts of both nodes."""
+    return not set(graph.placements[one].workers).isdisjoint(graph.placements[other].workers)
 
 
 def _invert(reads: Mapping[int, set[int]]) -> dict[int, set[int]]:

@@ -15,8 +15,7 @@ includes its forward once more. The gradient of a layer's input is sent before t
 computed, where possible, as in ``program/passes/postpone_weight_gradients.py``. All-reduces of gradients overlap with
 backward: the rest is in ``gradient_sums.py``. Kernels are assumed to reach the same speed for every shape, and updates
 to take the time in which a device streams their arrays. ``tests/laws/test_predictions.py`` compares the model with a
-simulation of the Programs at the same prices: the bytes are equal, and the seconds agree within a factor of 2, or of
-2.5 with delayed gradients.
+simulation of the Programs at the same prices: the bytes are equal, and the seconds agree within a factor of 2.
 """
 
 from __future__ import annotations
@@ -64,7 +63,10 @@ def predict_step(
     that is not 1 (``layer_loads.work_rates``).
     """
     flows = compute_ledger(partition).flows
-    model = _StepModel(partition, devices, [e for e in flows if e.channel.way not in SUM_WAYS and e.channel.micro == 0])
+    norms = (e for e in flows if e.channel.way == Way.NORM)
+    joined = {worker for e in norms for worker in (*e.sent, *e.received)}
+    passed = [e for e in flows if e.channel.way not in SUM_WAYS and e.channel.micro == 0]
+    model = _StepModel(partition, devices, passed, joined)
     prices = model.overlapping_prices(prices or CountedPrices(rates))
     played = model.play(prices)
     sums = [e for e in flows if e.channel.way in SUM_WAYS]
@@ -79,7 +81,8 @@ def predict_step(
 
 class _PlayedStep(NamedTuple):
     """One micro-batch: the seconds of both directions, by node when it is done with in backward, by worker when it is
-    done and how long it computes, and the slowest pace of the micro-batches that follow."""
+    done and how long it computes, and the slowest pace of the micro-batches that follow. ``joint``: seconds from the
+    begin of the first worker that joins the norm to the end of the last one, if gradients are there before a step."""
 
     forward: float
     backward: float
@@ -87,15 +90,18 @@ class _PlayedStep(NamedTuple):
     free: Sequence[float]
     computing: Sequence[float]
     pace: float
+    joint: float
 
 
 @dataclass
 class _StepModel:
-    """The model of a step; ``flows`` are those of one micro-batch."""
+    """The model of a step; ``flows`` are those of one micro-batch. ``joined``: the workers that wait for each other at
+    the end of a step, for the norm of all gradients."""
 
     partition: Partition
     devices: Devices
     flows: Sequence[LedgerFlow]
+    joined: Collection[int]
 
     def __post_init__(self) -> None:
         micros = self.partition.phases["train"]
@@ -110,8 +116,8 @@ class _StepModel:
         """One micro-batch at these prices; ``free_messages``: messages take no time, but are waited for."""
         *work, later = _computing_seconds(self.graph, self.devices, prices, self.again)
         moves = [{n: move.anew(free_messages) for n, move in each.items()} for each in self.moves]
-        forward = max(pass_ends(self.graph, work[0], Work(float), moves[0]).values(), default=0.0)
-        free = [0.0] * self.graph.workers
+        ahead, free = ([0.0] * self.graph.workers for _ in range(2))
+        forward = max(pass_ends(self.graph, work[0], Work(float), moves[0], free=ahead).values(), default=0.0)
         ends = pass_ends(self.graph, work[1], later, moves[1], True, free)
         computing = _worker_seconds(work, len(self.devices))
         paces = list(computing)
@@ -123,7 +129,13 @@ class _StepModel:
             pairs = zip(work, (Work(float), later), moves, (False, True), strict=True)
             paces += map(sum, zip(*(pass_paces(self.graph, *pair) for pair in pairs), strict=True))
         free += [0.0] * (len(self.devices) - len(free))
-        return _PlayedStep(forward, max(ends.values(), default=0.0), ends, free, computing, max(paces))
+        joint = self.joint_seconds(ahead, *(_worker_seconds([each], self.graph.workers) for each in work))
+        return _PlayedStep(forward, max(ends.values(), default=0.0), ends, free, computing, max(paces), joint)
+
+    def joint_seconds(self, ahead: Sequence[float], forward: Sequence[float], backward: Sequence[float]) -> float:
+        """``_PlayedStep.joint``. By worker: when forward has ended, and the seconds of both directions."""
+        ends = [ahead[worker] + backward[worker] for worker in self.joined]
+        return max(ends, default=0.0) - min((ahead[w] - forward[w] for w in self.joined), default=0.0)
 
     def schedule_seconds(self, played: _PlayedStep, left: float = 0.0) -> float:
         """The seconds of a step of all micro-batches, with ``left`` seconds after the backward pass of the last."""
@@ -131,17 +143,9 @@ class _StepModel:
         if not self.delayed:
             return taken
         stages = 1 + StageGraph(self.graph, delayed=True).depth
-        free = max(self.count * played.pace + left, taken / stages)
-        if not (self.partition.job.updater.clip_norm and self._updates_on_several()):
-            return free
-        # The norm of all gradients ends a step for all workers together: its forward pass goes through all stages.
-        return max(free, played.forward + played.backward / stages + (self.count - 1) * played.pace + left)
-
-    def _updates_on_several(self) -> bool:
-        """True if more than one worker has parameters that are trained."""
-        width = float_size(self.partition.job)
-        workers = range(min(len(self.devices), self.partition.workers))
-        return sum(_updated_bytes(self.partition, worker, width) > 0 for worker in workers) > 1
+        # Workers that join a norm begin the next step together: then its forward pass goes through all their stages.
+        joint = played.joint + (self.count - 1) * played.pace + left
+        return max(self.count * played.pace + left, taken / stages, joint)
 
     def overlapping_prices(self, prices: PartPrices) -> PartPrices:
         """The ``prices`` for workers of which as many compute at the same time as in this step without messages."""
