@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.thorough import THOROUGH, example_count
+from tests.thorough import THOROUGH, example_count, in_part
 
 for library in ("OMP", "OPENBLAS", "MKL"):  # read once, when numpy is first imported
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
@@ -78,7 +78,8 @@ def is_due(item: pytest.Item) -> bool:
     """True for all tests but those marked ``thorough``; in `make test-thorough` for these, and those with examples."""
     if not THOROUGH:
         return not item.get_closest_marker("thorough")
-    return bool(item.get_closest_marker("thorough") or getattr(getattr(item, "obj", None), "is_hypothesis_test", False))
+    is_law = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+    return bool(item.get_closest_marker("thorough") or is_law) and in_part(item.nodeid)
 
 
 def is_asked_for(config: pytest.Config, item: pytest.Item) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests import thorough
-from tests.thorough import example_count, sampled
+from tests.thorough import example_count, in_part, sampled
 
 
 def test_a_sample_begins_with_the_first_case() -> None:
@@ -26,3 +26,9 @@ def test_marks_and_tuples_are_kept() -> None:
 def test_make_test_takes_a_share(monkeypatch: pytest.MonkeyPatch, whole: bool, count: int, found: int) -> None:
     monkeypatch.setattr(thorough, "THOROUGH", whole)
     assert example_count(count) == found
+
+
+def test_each_test_is_in_one_part() -> None:
+    parts = [[number for number in range(100) if in_part(f"test_{number}", f"{part}/4")] for part in range(4)]
+    assert sorted(number for part in parts for number in part) == list(range(100))
+    assert min(map(len, parts)) > 10

@@ -1,7 +1,7 @@
 """How much of a test `make test` runs, and how much more `make test-thorough` does.
 
-Both try every law. `make test` takes a repeatable sample of the examples, so that it ends within minutes; continuous
-integration runs both.
+Both try every law. `make test` takes a repeatable sample of the examples, so that it ends within minutes. Continuous
+integration also runs a part of what `make test-thorough` does, another one for each commit.
 """
 
 from __future__ import annotations
@@ -9,11 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from typing import Any
+from zlib import crc32
 
 import pytest
 
 THOROUGH = os.environ.get("NETPART_THOROUGH", "0") != "0"
 """True in `make test-thorough`."""
+PART = os.environ.get("NETPART_PART", "0/1")
+"""Of the tests of `make test-thorough`: 3/4 is the last of four parts, the first of which is 0/4."""
 SHARE = 0.25
 """Of the examples of a law, in `make test`."""
 FEWEST = 5
@@ -22,6 +25,12 @@ FEWEST = 5
 def example_count(count: int) -> int:
     """``count`` in `make test-thorough`, else a share of it."""
     return count if THOROUGH else min(count, max(FEWEST, round(SHARE * count)))
+
+
+def in_part(name: str, part: str = PART) -> bool:
+    """True if the test of this name is in ``part`` of the thorough tests; each is in one of all parts."""
+    number, parts = map(int, part.split("/"))
+    return crc32(name.encode()) % parts == number
 
 
 def sampled(cases: Iterable[Any], every: int) -> list[Any]:

@@ -1,8 +1,9 @@
 """StepLooks: asks the workers of one group, now and then, to trace one step, and joins their answers.
 
 All of them have to trace the same step, so it is one that none has begun: a few steps after the latest that a heartbeat
-has reported. An answer costs about ACTION_SECONDS for each action, for the worker that records and encodes it and for
-the process that reads it. The time between two requests is so long that this is at most SHARE of the run.
+has reported. An answer costs about ANSWER_SECONDS, and ACTION_SECONDS for each action, for the worker that records and
+encodes it and for the process that reads it. The time between two requests is so long that this is at most SHARE of the
+run.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from netpart.launch.coordinator.watchdog import MemberRecord
 from netpart.launch.report.watch_events import SampledAction, SampledWorker, StepSampled
 from netpart.proto.control_pb2 import ControlProto, LookProto, TraceProto
 
-SHARE = 0.002
+SHARE = 0.0015
 """Largest share of the time of a run that traces of single steps take."""
+ANSWER_SECONDS = 5e-3
 ACTION_SECONDS = 10e-6
 REST_SECONDS = 1.0
-"""Shortest time between two requests."""
+"""Time between two requests before the first answer."""
 PATIENCE_SECONDS = 30.0
 """After this time without all answers, a request is forgotten."""
 LEAD_SECONDS = 0.5
@@ -95,7 +97,7 @@ class StepLooks:
         with refuse_garbled("trace"):
             sampled = tuple(self._sampled_worker(rank) for rank in sorted(self.answers))
         actions = sum(len(each.actions) for each in sampled)
-        self.rest = max(REST_SECONDS, actions * ACTION_SECONDS / SHARE)
+        self.rest = (ANSWER_SECONDS + actions * ACTION_SECONDS) / SHARE
         self._rest(now)
         self.listener(StepSampled(self.group, int(trace.step), sampled))
 

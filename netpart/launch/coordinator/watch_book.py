@@ -13,7 +13,7 @@ from netpart.launch.report.predicted_volumes import predict_volumes
 from netpart.launch.report.watch_events import StepSampled, WorkerPosition, WorkerPositions
 from netpart.proto.control_pb2 import ControlProto, TraceProto
 
-POSITIONS_SECONDS = 0.5
+POSITIONS_SECONDS = 1.0
 """Shortest time between two reports of where the workers are."""
 
 

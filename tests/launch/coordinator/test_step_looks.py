@@ -9,7 +9,14 @@ import pytest
 
 from netpart.launch.control.framing import GarbledMessage
 from netpart.launch.coordinator import step_looks
-from netpart.launch.coordinator.step_looks import ACTION_SECONDS, PATIENCE_SECONDS, REST_SECONDS, SHARE, StepLooks
+from netpart.launch.coordinator.step_looks import (
+    ACTION_SECONDS,
+    ANSWER_SECONDS,
+    PATIENCE_SECONDS,
+    REST_SECONDS,
+    SHARE,
+    StepLooks,
+)
 from netpart.launch.coordinator.watchdog import MemberRecord
 from netpart.launch.report.watch_events import SampledAction, StepSampled
 from netpart.proto.control_pb2 import BeatProto, ControlProto, TracedProto, TraceProto
@@ -57,8 +64,8 @@ def test_quick_steps_are_asked_for_further_ahead() -> None:
     run.answer(1, 13, 0.1)
     for member in run.members:
         member.beat.step = 2010
-    run.looks.look(2.0)
-    assert run.asked[-1] == (1, 2010 + 2 + 500), "1 000 steps a second: those of half a second"
+    run.looks.look(4.0)
+    assert run.asked[-1] == (1, 2010 + 2 + 250), "500 steps a second: those of half a second"
 
 
 def test_the_step_is_passed_on_when_all_have_answered() -> None:
@@ -83,8 +90,7 @@ def test_traces_take_a_bounded_share_of_a_run() -> None:
     run.looks.look(0.0)
     for rank in range(2):
         run.answer(rank, 13, 1.0, actions=500)
-    rest = 1000 * ACTION_SECONDS / SHARE
-    assert rest > REST_SECONDS
+    rest = (ANSWER_SECONDS + 1000 * ACTION_SECONDS) / SHARE
     run.looks.look(1.0 + 0.99 * rest)
     assert len(run.asked) == 2
     run.looks.look(1.0 + 1.01 * rest)
