@@ -148,7 +148,7 @@ def report(runs: Sequence[tuple[FaultyRun, str]], seconds: float) -> dict[str, A
     """The figures of all runs."""
     wents = [told for run, _ in runs for told in run.told if told["kind"] == "WentOn"]
     kinds = Counter(kind for run, _ in runs for kind, _ in run.faults)
-    regrouped = [seconds for run, _ in runs for _, seconds in run.regroup_seconds()]
+    regrouped = [(run.is_alone(*each), each[1]) for run, _ in runs for each in run.regroup_seconds()]
     late = [seconds for run, _ in runs for _, seconds in run.kill_seconds()]
     faults = sum(kinds.values())
     return {
@@ -159,7 +159,9 @@ def report(runs: Sequence[tuple[FaultyRun, str]], seconds: float) -> dict[str, A
         "resumed": sum(run.restarts for run, _ in runs), "changes": len(wents),
         "sources": dict(Counter(told["source"] for told in wents)),
         "steps again": sum(told["again"] for told in wents),
-        "from detection to go": percentiles(regrouped), "from kill to go": percentiles(late),
+        "from detection to go": percentiles([seconds for _, seconds in regrouped]),
+        "from detection to go, alone": percentiles([seconds for alone, seconds in regrouped if alone]),
+        "from kill to go": percentiles(late),
     }  # fmt: skip
 
 

@@ -145,6 +145,10 @@ class FaultyRun:
         kills = [at for kind, at in self.faults if kind in ("kill", "two")]
         return [(at, seconds) for at in kills if (seconds := self._until_go(at))]
 
+    def is_alone(self, at: float, seconds: float) -> bool:
+        """True if nothing was done to the run in the ``seconds`` after a moment."""
+        return not any(at < other < at + seconds for _, other in self.faults)
+
     def regroup_seconds(self) -> list[tuple[float, float]]:
         """When a loss of a run that had begun was known, and the seconds until the run went on, other faults meanwhile
         included."""
@@ -180,8 +184,7 @@ class FaultyRun:
         end = next((event["at"] for event in told if event["kind"] in ("failed", "Started")), None)
         if lost is None or went is None or lost > went or (end is not None and end < went):
             return 0.0
-        alone = not any(at < other < went for _, other in self.faults)
-        return went - at if alone and self._is_calm(at) else 0.0
+        return went - at if self.is_alone(at, went - at) and self._is_calm(at) else 0.0
 
     def _is_calm(self, at: float) -> bool:
         """True if the run had begun at that moment, and had no loss that it had not dealt with."""
