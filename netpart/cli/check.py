@@ -128,7 +128,7 @@ def _print_snapshots(snapshots: Sequence[SnapshotMemory]) -> None:
     from netpart.units import bytes_text
 
     if snapshots:
-        print("\nSnapshots; a worker keeps two of them, in addition to the memory above:\n")
+        print("\nSnapshots; a worker keeps two of them, and messages on their way, in addition to the memory above:\n")
         cells = [(r.worker, *map(bytes_text, (r.copied, r.taken, r.sent, r.memory))) for r in snapshots]
         TextTable(SNAPSHOTS, [tuple(map(str, row)) for row in cells]).print()
 

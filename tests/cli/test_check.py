@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from netpart.cli.check import workers_text
+from netpart.launch.snapshots.region_link import CHUNK_BYTES
 from netpart.program.forward import ForwardCompiler
 from tests.cli.conftest import JOB, Netpart
 from tests.house.tree import ROOT
@@ -76,6 +77,16 @@ def test_what_is_computed_again_is_said(netpart: Netpart) -> None:
     assert again["workers"][0]["memory"] < plain["workers"][0]["memory"]
     assert "compute activations again." in netpart("check", job, "--recompute").out
     assert "compute activations again." not in netpart("check", job).out
+
+
+def test_snapshots_are_two_copies_and_messages_on_their_way(netpart: Netpart) -> None:
+    """Two workers share the updater's state, so each sends its half."""
+    job = ROOT / "graphs" / "mnist" / "conv.conf"
+    options = ("--workers", "2", "--scheme", "data", "--set", "updater.type=kAdam", "--elastic", "1..2", "--json")
+    for row in json.loads(netpart("check", job, *options).out)["snapshots"]:
+        assert row["kept"] == 2 * (row["copied"] + row["taken"])
+        assert row["taken"] == row["sent"] > CHUNK_BYTES
+        assert row["memory"] == row["kept"] + 2 * CHUNK_BYTES
 
 
 def test_what_is_computed_again_is_counted_by_layer(netpart: Netpart) -> None:

@@ -83,3 +83,50 @@ def test_a_run_that_fails_goes_back_to_the_queue_with_restarts(
     assert ("--resume" in first) == (made != "0")
     assert rest == (["asked to requeue job 4217"] if requeued else [])
     assert job.returncode == (0 if requeued else code)
+
+
+SRUN = """#!/bin/bash
+while [[ $1 == --* ]]; do echo "$1" >> "$0.options"; shift; done
+worst=0
+for rank in 0 1; do
+  SLURM_PROCID=$rank "$@" || { code=$?; (( code > worst )) && worst=$code; }
+done
+exit $worst
+"""
+"""srun with two tasks: it ends with their highest exit code."""
+
+
+@pytest.mark.parametrize(
+    ("code", "options", "ends", "requeued"),
+    [
+        (0, ("--elastic", "1..2"), 0, False),
+        (1, ("--elastic=1..2",), 1, False),
+        (0, ("--elastic", "1..2", "--restarts", "2"), 0, False),
+        (75, ("--elastic", "1..2", "--restarts", "2"), 0, True),
+        (75, ("--elastic", "1..2"), 75, False),
+        (0, (), 137, False),
+    ],
+)
+def test_an_elastic_run_ends_as_task_0_and_not_as_a_lost_one(
+    tmp_path: Path, code: int, options: tuple[str, ...], ends: int, requeued: bool
+) -> None:
+    """Task 1 is killed."""
+    files = {
+        "scontrol": '#!/bin/sh\necho "asked to $1 job $2"\n', "srun": SRUN,
+        "netpart": f'#!/bin/sh\n[ "$SLURM_PROCID" = 0 ] && exit {code}\nkill -KILL $$\n',
+    }  # fmt: skip
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "tmp").mkdir()
+    batch = {
+        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "SLURM_JOB_ID": "4217", "TMPDIR": f"{tmp_path}/tmp",
+    }  # fmt: skip
+    job = subprocess.run(
+        [str(SCRIPT), "job.conf", *options], env=os.environ | batch, stdout=subprocess.PIPE, text=True, timeout=60
+    )
+    assert job.returncode == ends
+    assert job.stdout.splitlines() == (["asked to requeue job 4217"] if requeued else [])
+    assert not list((tmp_path / "tmp").iterdir())
+    lives = {"--no-kill", "--kill-on-bad-exit=0", "--wait=0"}
+    assert (lives == set((tmp_path / "srun.options").read_text().split())) == bool(options)

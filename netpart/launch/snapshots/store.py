@@ -6,9 +6,7 @@ before step 0, for two generations: the one that is committed, and the one that 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from threading import RLock
 from typing import Any
 
@@ -16,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netpart.errors import MemoryRefused, NetpartError
+from netpart.launch.snapshots.region_memory import KeptRegion, Memory, lay_out_regions, map_memory
 from netpart.launch.snapshots.regions import Generation, RegionName
 from netpart.spec import contains, extent
 from netpart.units import bytes_text
@@ -29,18 +28,6 @@ class StaleSnapshot(NetpartError):
     """A snapshot that is older than one that is kept, or of which nothing was announced."""
 
 
-@dataclass
-class KeptRegion:
-    """The memory of a region, and how many of its bytes have come."""
-
-    memory: NDArray[np.uint8]
-    filled: int = 0
-
-    @property
-    def whole(self) -> bool:
-        return self.filled == len(self.memory)
-
-
 class SnapshotStore:
     """Regions by snapshot and name. All methods may be called by any thread.
 
@@ -51,16 +38,16 @@ class SnapshotStore:
         self.lock = RLock()
         self.committed: Generation | None = None
         self._names: tuple[RegionName, ...] = ()
+        self._nbytes = 0
         self._kept: dict[Generation, dict[RegionName, KeptRegion]] = {}
-        self._spare: dict[int, list[NDArray[np.uint8]]] = {}
-        self._wanted: Counter[int] = Counter()
-        self._made: Counter[int] = Counter()
+        self._used: dict[Generation, Memory] = {}
+        self._spare: list[Memory] = []
 
     @property
     def nbytes(self) -> int:
         """Bytes of memory that the store has taken."""
         with self.lock:
-            return sum(nbytes * count for nbytes, count in self._made.items())
+            return sum(map(len, (*self._spare, *self._used.values())))
 
     def prepare(self, names: Iterable[RegionName]) -> None:
         """Take the memory for snapshots of ``names``. What an earlier team stored stays until a commit.
@@ -69,15 +56,11 @@ class SnapshotStore:
         """
         with self.lock:
             self._names = tuple(names)
-            self._wanted = Counter({n: GENERATIONS * c for n, c in Counter(m.nbytes for m in self._names).items()})
-            for nbytes in tuple(self._spare):
-                while self._spare[nbytes] and self._made[nbytes] > self._wanted[nbytes]:
-                    self._spare[nbytes].pop()
-                    self._made[nbytes] -= 1
-            _refuse_unless_fits(sum(n * max(0, c - self._made[n]) for n, c in self._wanted.items()))
-            for nbytes, count in self._wanted.items():
-                while self._made[nbytes] < count:
-                    self._spare.setdefault(nbytes, []).append(self._new(nbytes))
+            self._nbytes = sum(name.nbytes for name in self._names)
+            self._spare = [memory for memory in self._spare if len(memory) == self._nbytes][: self._missing(())]
+            missing = self._missing(self._spare)
+            _refuse_unless_fits(missing * self._nbytes)
+            self._spare.extend(map_memory(self._nbytes) for _ in range(missing))
 
     def begin(self, generation: Generation) -> None:
         """Make room for ``generation``; one that was begun before and is not committed is dropped.
@@ -91,7 +74,8 @@ class SnapshotStore:
             for older in [g for g in self._kept if g not in (generation, self.committed)]:
                 self._release(older)
             if generation not in self._kept:
-                self._kept[generation] = {name: KeptRegion(self._take(name.nbytes)) for name in self._names}
+                self._used[generation] = memory = self._spare.pop() if self._spare else map_memory(self._nbytes)
+                self._kept[generation] = lay_out_regions(memory, self._names)
 
     def write(self, generation: Generation, name: RegionName, array: NDArray[Any]) -> None:
         """Copy ``array`` into region ``name``, row by row."""
@@ -178,25 +162,20 @@ class SnapshotStore:
                 self._release(other)
             self.committed = generation if generation in self._kept else None
 
-    def _take(self, nbytes: int) -> NDArray[np.uint8]:
-        spare = self._spare.setdefault(nbytes, [])
-        return spare.pop() if spare else self._new(nbytes)
-
-    def _new(self, nbytes: int) -> NDArray[np.uint8]:
-        self._made[nbytes] += 1
-        # Written at once: so the pages are there before step 0, and not in the middle of a step.
-        return np.full(nbytes, 0xFF, np.uint8)
+    def _missing(self, spare: Sequence[Memory]) -> int:
+        """How much memory besides ``spare`` and what is used is to be had, in snapshots."""
+        used = sum(len(memory) == self._nbytes for memory in self._used.values())
+        return max(0, GENERATIONS - used - len(spare))
 
     def _release(self, generation: Generation) -> None:
-        for region in self._kept.pop(generation).values():
-            nbytes = len(region.memory)
-            if self._made[nbytes] <= self._wanted[nbytes]:
-                self._spare.setdefault(nbytes, []).append(region.memory)
-            else:
-                self._made[nbytes] -= 1
+        """Drop a snapshot. Its memory serves for another one, or goes back to the system."""
+        del self._kept[generation]
+        memory = self._used.pop(generation)
+        if len(memory) == self._nbytes and self._missing(self._spare):
+            self._spare.append(memory)
 
 
-def _as_array(memory: NDArray[np.uint8], name: RegionName) -> NDArray[Any]:
+def _as_array(memory: Memory, name: RegionName) -> NDArray[Any]:
     """The memory of region ``name`` as an array of its shape."""
     return memory.view(name.dtype).reshape(extent(name.box))
 

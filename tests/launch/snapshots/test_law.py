@@ -76,7 +76,7 @@ def test_a_snapshot_restores_what_a_checkpoint_does(kind: str, example: Example)
         team.take(STEP.step)
         assert team.book.committed == STEP.step
         for row in forecast_snapshots(whole.partition, team.duties):
-            assert services[row.worker].store.nbytes == row.memory
+            assert services[row.worker].store.nbytes == row.kept
         for cut in cuts:
             found, expected = Ensemble(cut), Ensemble(cut)
             for rank, player in enumerate(found.players):
