@@ -26,7 +26,6 @@ from benchmarks.machine import children
 from benchmarks.nets import NETS, Net, job
 from netpart.plan.partition import partition_by_scheme
 from netpart.plan.price.predict import predict_memory
-from netpart.proto.job_pb2 import JobProto
 from netpart.units import bytes_text
 
 WORKERS, STEPS = 2, 12
@@ -65,18 +64,13 @@ def _measure_run(net: Net, steps: int) -> RunMemory:
     """The memory of two workers that train ``net``, cut on its data."""
     proto = job(net, steps)
     cut = partition_by_scheme(proto, WORKERS, scheme="data", phases=("train",))
-    return RunMemory(sum(predict_memory(cut)), measure_resident(proto))
-
-
-def measure_resident(proto: JobProto) -> int:
-    """The most memory of two workers that run a job, cut on its data."""
     with TemporaryDirectory() as folder:
         path = Path(folder, "job.conf")
         path.write_text(f"{proto}", encoding="utf-8")
         options = ["--workers", str(WORKERS), "--scheme", "data", "--workspace", f"{folder}/run"]
         command = [sys.executable, "-m", "netpart", "run", str(path), *options]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as run:
-            return _most_resident(run)
+            return RunMemory(sum(predict_memory(cut)), _most_resident(run))
 
 
 def _most_resident(run: subprocess.Popen[bytes]) -> int:

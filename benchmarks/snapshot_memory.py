@@ -3,20 +3,27 @@
     python -m benchmarks.snapshot_memory              all nets, some minutes; prints a table
     python -m benchmarks.snapshot_memory mlp gpt -r 5
 
-Two workers train each net with snapshots and without, in turn; their memory is found as in benchmarks.resident_memory.
-What the snapshots of a tiny net add besides the forecast is taken off: modules, sockets and the thread that serves
-regions. Other processes do not disturb this.
+Two workers train each net with snapshots and without, in turn. They are looked at until they end: at the memory that
+each has for itself, where snapshots lie. What a tiny net takes more besides the forecast is taken off: modules, sockets
+and the thread that serves regions. Other processes do not disturb this.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
+import subprocess
 import sys
 from collections.abc import Sequence
-from statistics import median
+from contextlib import suppress
+from pathlib import Path
+from statistics import median, quantiles
+from tempfile import TemporaryDirectory
+from time import sleep
 
+from benchmarks.machine import children
 from benchmarks.nets import NETS, Net, job
-from benchmarks.resident_memory import TINY, WORKERS, measure_resident
+from benchmarks.resident_memory import LOOK, TINY, WORKER, WORKERS
 from netpart.graph.saved_holdings import assign_checkpoint_writes
 from netpart.launch.snapshots.duties import assign_duties
 from netpart.launch.snapshots.forecast import forecast_snapshots
@@ -39,6 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("-r", "--repeats", type=int, default=3, help="runs of each kind (default: 3)")
     args = parser.parse_args(arguments)
     tiny = prepare_job(TINY, 150)
+    tiny.updater.type = UpdaterType.kSGD  # without state that each has a half of, and sends
     besides = measure_added(tiny, args.repeats) - forecast_added(tiny)
     print(f"besides its snapshots, an elastic worker takes {bytes_text(besides // WORKERS)}", flush=True)
     for name in args.nets or names:
@@ -72,7 +80,37 @@ def measure_added(proto: JobProto, repeats: int) -> int:
     plain = JobProto()
     plain.CopyFrom(proto)
     plain.ClearField("elastic")
-    return int(median(measure_resident(proto) - measure_resident(plain) for _ in range(repeats)))
+    return int(median(_steady_size(proto) - _steady_size(plain) for _ in range(repeats)))
+
+
+def _steady_size(proto: JobProto) -> float:
+    """What both workers take in training, in bytes: at the end of the third quarter of all looks, in order of size."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "job.conf")
+        path.write_text(f"{proto}", encoding="utf-8")
+        options = ["--workers", str(WORKERS), "--scheme", "data", "--workspace", f"{folder}/run"]
+        command = [sys.executable, "-m", "netpart", "run", str(path), *options]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as run:
+            return quantiles(_look_until_end(run))[-1]
+
+
+def _look_until_end(run: subprocess.Popen[bytes]) -> list[int]:
+    """The bytes that the workers of ``run`` have, of each look at them."""
+    found = [0]
+    while run.poll() is None:
+        with suppress(OSError, TypeError):  # a process has ended
+            processes = [each for child in children(run.pid) for each in (child, *children(child))]
+            found.append(sum(map(_private_bytes, processes)))
+        sleep(LOOK)
+    return found
+
+
+def _private_bytes(process: int) -> int:
+    """Bytes of a worker that no file and no other process has; 0 for what is not a worker."""
+    if WORKER not in Path(f"/proc/{process}/cmdline").read_text(encoding="utf-8"):
+        return 0
+    rollup = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="utf-8")
+    return 1024 * sum(map(int, re.findall(r"^Pss_Anon:\s+(\d+) kB", rollup, re.M)))
 
 
 if __name__ == "__main__":
