@@ -17,7 +17,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import median
 from tempfile import TemporaryDirectory
 from time import sleep
 
@@ -80,18 +80,18 @@ def measure_added(proto: JobProto, repeats: int) -> int:
     plain = JobProto()
     plain.CopyFrom(proto)
     plain.ClearField("elastic")
-    return int(median(_steady_size(proto) - _steady_size(plain) for _ in range(repeats)))
+    return int(median(_most_memory(proto) - _most_memory(plain) for _ in range(repeats)))
 
 
-def _steady_size(proto: JobProto) -> float:
-    """What both workers take in training, in bytes: at the end of the third quarter of all looks, in order of size."""
+def _most_memory(proto: JobProto) -> int:
+    """The most that two workers were seen with until their end, in bytes."""
     with TemporaryDirectory() as folder:
         path = Path(folder, "job.conf")
         path.write_text(f"{proto}", encoding="utf-8")
         options = ["--workers", str(WORKERS), "--scheme", "data", "--workspace", f"{folder}/run"]
         command = [sys.executable, "-m", "netpart", "run", str(path), *options]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as run:
-            return quantiles(_look_until_end(run))[-1]
+            return max(_look_until_end(run))
 
 
 def _look_until_end(run: subprocess.Popen[bytes]) -> list[int]:
