@@ -9,8 +9,9 @@ from typing import NamedTuple
 from netpart.graph.graph import Graph, Part
 from netpart.graph.partition import Partition
 from netpart.graph.saved_holdings import list_staged_bytes
+from netpart.plan.price.bound_memory import bound_bytes
 from netpart.plan.price.input_memory import input_bytes
-from netpart.plan.price.kernel_workspace import workspace_bytes
+from netpart.plan.price.kernel_workspace import count_calls, workspace_bytes
 from netpart.program.compile import compile_worker
 from netpart.program.kernel_choice import job_kernel_class
 from netpart.program.messages.wire_memory import opened_bytes, wire_bytes
@@ -40,8 +41,8 @@ def program_memory(program: WorkerProgram, job: JobProto, links: LinkMemory = SH
 
 
 def process_memory(program: WorkerProgram, job: JobProto, links: LinkMemory = SHARED_MEMORY) -> int:
-    """``program_memory``, and the bytes that the inputs of the worker keep."""
-    return program_memory(program, job, links) + input_bytes(program)
+    """``program_memory``, and the bytes that the worker keeps for its inputs and for what it binds."""
+    return program_memory(program, job, links) + input_bytes(program) + bound_bytes(program, count_calls(program, job))
 
 
 @dataclass(frozen=True)
