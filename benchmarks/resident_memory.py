@@ -28,8 +28,9 @@ from typing import NamedTuple
 from benchmarks.machine import children
 from benchmarks.nets import NETS, Net, job
 from netpart.plan.partition import partition_by_scheme
-from netpart.plan.price.predict import predict_memory
+from netpart.plan.price.worker_memory import model_workers
 from netpart.units import bytes_text
+from netpart.updaters import build_updater
 
 WORKERS, STEPS = 2, 12
 TINY = replace(NETS["lenet"], batch=WORKERS)
@@ -75,7 +76,8 @@ def _measure_run(net: Net, steps: int) -> RunMemory:
         options = ["--workers", str(WORKERS), "--scheme", "data", "--workspace", f"{folder}/run"]
         command = [sys.executable, "-m", "netpart", "run", str(path), *options]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as run:
-            return RunMemory(sum(predict_memory(cut)), _most_resident(run))
+            models = model_workers(cut, len(build_updater(proto.updater).states))
+            return RunMemory(sum(each.memory + each.bound for each in models), _most_resident(run))
 
 
 def _most_resident(run: subprocess.Popen[bytes]) -> int:

@@ -23,7 +23,7 @@ CONVOLUTION_CODE = 80 << 10
 
 
 def bound_bytes(program: WorkerProgram, calls: Counter[Key]) -> int:
-    """Bytes that a worker keeps for its instructions, and for ``calls``, of ``count_calls``. 0 on a GPU: they are not there."""
+    """Bytes that a worker keeps for its instructions, and for ``calls``, of ``count_calls``; 0 on a GPU."""
     if program.kernels.runs_on != "cpu":
         return 0
     instructions = sum(1 for phase in program.phases.values() for _ in phase.in_turn)

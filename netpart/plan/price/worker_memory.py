@@ -41,19 +41,20 @@ def program_memory(program: WorkerProgram, job: JobProto, links: LinkMemory = SH
 
 
 def process_memory(program: WorkerProgram, job: JobProto, links: LinkMemory = SHARED_MEMORY) -> int:
-    """``program_memory``, and the bytes that the worker keeps for its inputs and for what it binds."""
-    return program_memory(program, job, links) + input_bytes(program) + bound_bytes(program, count_calls(program, job))
+    """``program_memory``, and the bytes that the inputs of the worker keep."""
+    return program_memory(program, job, links) + input_bytes(program)
 
 
 @dataclass(frozen=True)
 class ModelledWorker:
     """A worker by its ``shape``; the first worker of this shape, its ``model``, with its compiled ``program``; and the
-    bytes of ``memory`` that each of them takes."""
+    bytes of ``memory`` that each of them takes. Its process takes ``bound`` bytes more, for what it binds."""
 
     shape: WorkerShape
     model: WorkerShape
     program: WorkerProgram
     memory: int
+    bound: int
 
     def match_parts(self, graph: Graph) -> dict[int, Part]:
         """The parts of the worker in ``graph``, by the index of the part of its model that has the same place."""
@@ -75,7 +76,8 @@ def model_workers(partition: Partition, slots: int, links: LinkMemory = SHARED_M
         if first is None:
             program = compile_worker(partition, shape.worker, slots, kernels=kernels)
             memory = process_memory(program, partition.job, links)
-            first = known[shape.key] = ModelledWorker(shape, shape, program, memory)
+            bound = bound_bytes(program, count_calls(program, partition.job))
+            first = known[shape.key] = ModelledWorker(shape, shape, program, memory, bound)
         yield replace(first, shape=shape, memory=first.memory + staged[shape.worker])
 
 
