@@ -184,7 +184,7 @@ def _process_text(table: plan.PlanTable) -> str:
 
     bound = max((row.bound_bytes for row in table.workers), default=0)
     kept = f"at most {bytes_text(bound)} for bound instructions and kernels, and " if bound else ""
-    return f"Its process takes besides\n{kept}about 40 MiB for Python, NumPy and the library of kernels."
+    return f"Its process takes besides\n{kept}about 36 MiB for Python, NumPy and the library of kernels."
 
 
 def _print_parameter_versions(table: plan.PlanTable) -> None:

@@ -73,7 +73,8 @@ def _layer_calls(program: WorkerProgram, phase: Program, kernels: Kernels) -> It
     orders = {(each.micro, each.part): _memory_order(program, each) for each in forwards}
     backwards = [each for each in phase.instructions if isinstance(each, Backward)]
     backwards += [each.first for each in backwards if each.first is not None]
-    for each in (*forwards, *backwards):
+    calls: list[Forward | Backward] = [*forwards, *backwards]
+    for each in calls:
         question = _call_question(phase, each, orders[each.micro, each.part])
         if question.can_be_called:
             yield _part_key(question, isinstance(each, Backward), kernels)

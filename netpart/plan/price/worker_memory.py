@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import NamedTuple
 
 from netpart.graph.graph import Graph, Part
@@ -48,13 +49,18 @@ def process_memory(program: WorkerProgram, job: JobProto, links: LinkMemory = SH
 @dataclass(frozen=True)
 class ModelledWorker:
     """A worker by its ``shape``; the first worker of this shape, its ``model``, with its compiled ``program``; and the
-    bytes of ``memory`` that each of them takes. Its process takes ``bound`` bytes more, for what it binds."""
+    bytes of ``memory`` that each of them takes. ``count_bound`` counts what its process takes more, for what it binds."""
 
     shape: WorkerShape
     model: WorkerShape
     program: WorkerProgram
     memory: int
-    bound: int
+    count_bound: Callable[[], int]
+
+    @property
+    def bound(self) -> int:
+        """Bytes that its process takes for bound instructions and kernels."""
+        return self.count_bound()
 
     def match_parts(self, graph: Graph) -> dict[int, Part]:
         """The parts of the worker in ``graph``, by the index of the part of its model that has the same place."""
@@ -76,9 +82,14 @@ def model_workers(partition: Partition, slots: int, links: LinkMemory = SHARED_M
         if first is None:
             program = compile_worker(partition, shape.worker, slots, kernels=kernels)
             memory = process_memory(program, partition.job, links)
-            bound = bound_bytes(program, count_calls(program, partition.job))
+            bound = cache(partial(_bound_bytes, program, partition.job))
             first = known[shape.key] = ModelledWorker(shape, shape, program, memory, bound)
         yield replace(first, shape=shape, memory=first.memory + staged[shape.worker])
+
+
+def _bound_bytes(program: WorkerProgram, job: JobProto) -> int:
+    """``bound_bytes`` of a worker of ``job``."""
+    return bound_bytes(program, count_calls(program, job))
 
 
 def forecast_memory(partition: Partition, links: LinkMemory = SHARED_MEMORY) -> list[int]:
