@@ -36,7 +36,7 @@ WORKERS, STEPS = 2, 12
 TINY = replace(NETS["lenet"], batch=WORKERS)
 LOOK = 0.25
 """Seconds between two looks at the processes."""
-LIMIT = 120.0
+LIMIT = 600.0
 """Seconds after which a run is ended."""
 SHARED, BLOCK = "/memfd:", 512
 """The start of the names of memory that processes share, and the bytes of a block (st_blocks in stat(3type))."""

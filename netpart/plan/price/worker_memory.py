@@ -49,7 +49,7 @@ def process_memory(program: WorkerProgram, job: JobProto, links: LinkMemory = SH
 @dataclass(frozen=True)
 class ModelledWorker:
     """A worker by its ``shape``; the first worker of this shape, its ``model``, with its compiled ``program``; and the
-    bytes of ``memory`` that each of them takes. ``count_bound`` counts what its process takes more, for what it binds."""
+    bytes of ``memory`` that each of them takes. ``count_bound`` counts what its process takes besides."""
 
     shape: WorkerShape
     model: WorkerShape
