@@ -40,10 +40,10 @@ _FOUND: dict[Key, CallMemory] = {}
 
 def workspace_bytes(program: WorkerProgram, job: JobProto) -> int:
     """Bytes of the workspace of a worker of ``job``. 0 on a GPU, whose libraries choose it when they are used."""
-    return widest_scratch(count_calls(program, job))
+    return _widest_scratch(count_calls(program, job))
 
 
-def widest_scratch(calls: Counter[Key]) -> int:
+def _widest_scratch(calls: Counter[Key]) -> int:
     """Bytes of the workspace that ``calls``, of ``count_calls``, share."""
     return max((call_memory(key).scratch for key in calls), default=0)
 
