@@ -4,17 +4,20 @@
     python -m benchmarks.resident_memory mlp alexnet
 
 A process takes memory besides its plan: Python, NumPy, the kernels' library. That of two workers of a tiny net is taken
-off. Memory that several processes share is divided among them (Pss in proc_pid_smaps(5)): the resident sizes of two
-workers count tensors twice that both can reach. Pages of files, such as libraries, do not count: all processes of the
-host share them, so a process has fewer while more others run. Other processes do not disturb the rest.
+off. Memory that several processes share counts once, where its descriptor is: the resident sizes of two workers count
+tensors twice that both can reach, and if it is divided among the processes (Pss in proc_pid_smaps(5)), the last one of
+a run to end is seen with all of it. Pages of files, such as libraries, do not count: all processes of the host share
+them, so a process has fewer while more others run. Other processes do not disturb the rest.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -25,15 +28,18 @@ from typing import NamedTuple
 from benchmarks.machine import children
 from benchmarks.nets import NETS, Net, job
 from netpart.plan.partition import partition_by_scheme
-from netpart.plan.price.predict import predict_memory
+from netpart.plan.price.worker_memory import model_workers
 from netpart.units import bytes_text
+from netpart.updaters import build_updater
 
 WORKERS, STEPS = 2, 12
 TINY = replace(NETS["lenet"], batch=WORKERS)
 LOOK = 0.25
 """Seconds between two looks at the processes."""
-LIMIT = 120.0
+LIMIT = 600.0
 """Seconds after which a run is ended."""
+SHARED, BLOCK = "/memfd:", 512
+"""The start of the names of memory that processes share, and the bytes of a block (st_blocks in stat(3type))."""
 WORKER = "netpart.launch.teams.worker_entry"
 
 
@@ -70,7 +76,8 @@ def _measure_run(net: Net, steps: int) -> RunMemory:
         options = ["--workers", str(WORKERS), "--scheme", "data", "--workspace", f"{folder}/run"]
         command = [sys.executable, "-m", "netpart", "run", str(path), *options]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as run:
-            return RunMemory(sum(predict_memory(cut)), _most_resident(run))
+            models = model_workers(cut, len(build_updater(proto.updater).states))
+            return RunMemory(sum(each.memory + each.bound for each in models), _most_resident(run))
 
 
 def _most_resident(run: subprocess.Popen[bytes]) -> int:
@@ -78,7 +85,7 @@ def _most_resident(run: subprocess.Popen[bytes]) -> int:
     most, ends = 0, monotonic() + LIMIT
     while run.poll() is None:
         with suppress(OSError, TypeError):
-            most = max(most, sum(_shared_size(process) for process in _worker_processes(run.pid)))
+            most = max(most, _resident_bytes(_worker_processes(run.pid)))
         if monotonic() > ends:
             run.terminate()
         sleep(LOOK)
@@ -91,10 +98,22 @@ def _worker_processes(process: int) -> list[int]:
     return [each for each in found if WORKER in Path(f"/proc/{each}/cmdline").read_text(encoding="utf-8")]
 
 
-def _shared_size(process: int) -> int:
-    """Bytes that a process has in memory, without pages of files. Of what it shares with others it has a part."""
+def _resident_bytes(processes: Sequence[int]) -> int:
+    """Bytes that ``processes`` have in memory together, without pages of files."""
+    shared = {}
+    for process in processes:
+        for descriptor in Path(f"/proc/{process}/fd").iterdir():
+            with suppress(FileNotFoundError):  # it has been closed meanwhile
+                if os.readlink(descriptor).startswith(SHARED):
+                    found = descriptor.stat()
+                    shared[found.st_ino] = found.st_blocks * BLOCK
+    return sum(map(_own_bytes, processes)) + sum(shared.values())
+
+
+def _own_bytes(process: int) -> int:
+    """Bytes that a process alone has in memory, without pages of files."""
     rollup = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="utf-8")
-    return 1024 * sum(map(int, re.findall(r"^Pss_(?:Anon|Shmem):\s+(\d+) kB", rollup, re.M)))
+    return 1024 * sum(map(int, re.findall(r"^Pss_Anon:\s+(\d+) kB", rollup, re.M)))
 
 
 if __name__ == "__main__":

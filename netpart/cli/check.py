@@ -175,7 +175,16 @@ def _print_check_tables(table: plan.PlanTable) -> None:
         share = table.recomputed_flops / table.flops
         print(f"\n{count_text(table.recomputed_flops)} of the FLOPs ({share:.1%}) compute activations again.")
     _print_parameter_versions(table)
-    print(f"\n{FOOTNOTE}")
+    print(f"\n{FOOTNOTE} {_process_text(table)}")
+
+
+def _process_text(table: plan.PlanTable) -> str:
+    """What a process takes besides the memory of its worker."""
+    from netpart.units import bytes_text
+
+    bound = max((row.bound_bytes for row in table.workers), default=0)
+    kept = f"at most {bytes_text(bound)} for bound instructions and kernels, and " if bound else ""
+    return f"Its process takes besides\n{kept}about 36 MiB for Python, NumPy and the library of kernels."
 
 
 def _print_parameter_versions(table: plan.PlanTable) -> None:

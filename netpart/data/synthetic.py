@@ -105,5 +105,7 @@ def smooth_pattern(bits: np.random.Philox, shape: Shape) -> NDArray[np.float32]:
     coarse = tuple(min(n, _COARSE) for n in shape) if len(shape) > 1 else shape
     pattern = draw_normal(bits, coarse)
     for axis, (few, many) in enumerate(zip(coarse, shape, strict=True)):
+        if few == many:
+            continue  # its matrix would be the unit matrix, which is large for long vectors
         pattern = np.moveaxis(np.tensordot(interpolation_matrix(few, many), pattern, (1, axis)), 0, axis)
     return np.asarray(pattern / max(float(np.sqrt(np.mean(pattern**2))), 1e-6), np.float32)

@@ -61,3 +61,8 @@ class Kernels(
     dtype unless a verb states another, and any axis may have extent 0. Outputs share no memory with inputs, unless
     a verb allows it.
     """
+
+    @property
+    def implementations(self) -> list[tuple[str, str]]:
+        """(primitive, implementation) of all primitives of a library bound so far; these kernels bind none."""
+        return []

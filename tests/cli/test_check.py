@@ -11,6 +11,7 @@ import pytest
 from netpart.cli.check import workers_text
 from netpart.launch.snapshots.region_link import CHUNK_BYTES
 from netpart.program.forward import ForwardCompiler
+from netpart.units import bytes_text
 from tests.cli.conftest import JOB, Netpart
 from tests.house.tree import ROOT
 
@@ -24,6 +25,14 @@ def test_the_table_has_a_row_per_layer_and_worker(job: Path, netpart: Netpart) -
     assert lines[4].split()[:6] == ["conv", "Convolution", "8×4×6×6", "channels", "2+2", "0,1"]
     assert [line.split()[0] for line in lines[9:12]] == ["worker", "0", "1"]
     assert "warning" not in answer.out
+
+
+def test_what_a_process_takes_besides_is_said(job: Path, netpart: Netpart) -> None:
+    rows = json.loads(netpart("check", job, "--workers", 2, "--json").out)["workers"]
+    most = max(row["bound_bytes"] for row in rows)
+    assert most > 0
+    said = netpart("check", job, "--workers", 2).out
+    assert f"Its process takes besides\nat most {bytes_text(most)} for bound instructions and kernels" in said
 
 
 def test_json_has_the_numbers(job: Path, netpart: Netpart) -> None:

@@ -28,6 +28,7 @@ from netpart.launch.member.halt_agreement import HaltAgreement
 from netpart.launch.member.step_sampler import StepSampler
 from netpart.proto.cluster import Cluster
 from netpart.proto.control_pb2 import ControlProto, WelcomeProto
+from netpart.worker.memory_limit import return_free_memory
 from netpart.worker.player import Player
 
 if TYPE_CHECKING:
@@ -209,6 +210,8 @@ class WorkerLoop:
             self.finish("train", step)  # so that work still queued on the device counts as training time
         self.sampler.end(step)
         self.step_seconds.append(perf_counter() - started)
+        if step == self.first:
+            return_free_memory()  # of what is done once, such as drawing patterns
         self.train_seconds += self.step_seconds[-1]
         self.batches += 1
 

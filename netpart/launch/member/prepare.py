@@ -39,7 +39,7 @@ def prepare_loop(
     from netpart.graph.partition_codec import decode_partition
     from netpart.kernels.device import array_module
     from netpart.updaters import build_updater
-    from netpart.worker.memory_limit import resident_memory
+    from netpart.worker.memory_limit import resident_memory, return_free_memory
     from netpart.worker.player import Player
 
     control.status.doing = lambda: "compiling its plan"
@@ -70,6 +70,7 @@ def prepare_loop(
     control.status.doing = _override_doing(control.status.doing, f"listening at {listen}")
     ready = _describe_worker(loop, program, transport, transport.bind(listen), communicators)
     ready.rank, ready.device, ready.region_address = rank, place, elastic.address if elastic else ""
+    return_free_memory()
     go = _await_peers(control, transport, communicators, ready, welcome.deadline)
     if elastic and go.HasField("snapshot"):
         freq = partition.job.elastic.snapshot_freq

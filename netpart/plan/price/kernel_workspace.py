@@ -2,15 +2,19 @@
 
 All kernels of a worker run one after another and share one workspace, as large as the largest need among them. An
 array without contents takes address space, but no memory; so do those that are bound here, one part at a time.
+Binding them also shows which primitives of oneDNN they consist of.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from typing import NamedTuple
 
 import numpy as np
 
-from netpart.kernels.op import Array, Clock, op_scratch_bytes
+from netpart.kernels.op import Array, Clock, Op, op_scratch_bytes
 from netpart.kernels.reference import Kernels
 from netpart.plan.timings.part_call import BACKWARD, PartCall
 from netpart.plan.timings.part_question import PartQuestion
@@ -18,39 +22,62 @@ from netpart.program.buffers import Order
 from netpart.program.instructions import AddSquares, Backward, Forward, Update
 from netpart.program.program import Program, WorkerProgram
 from netpart.proto.job_pb2 import JobProto
-from netpart.spec import BFLOAT16
+from netpart.spec import BFLOAT16, Shape
 from netpart.updaters import ParameterScale, Updater, build_updater
 
-Needed = dict[tuple[object, ...], int]
-_NEEDED: Needed = {}
-"""Bytes by all that they depend on: parts of one shape are alike, on any worker."""
+
+class CallMemory(NamedTuple):
+    """For what a call takes memory: bytes of ``scratch``, and the kinds of the ``primitives`` that it is bound to."""
+
+    scratch: int = 0
+    primitives: tuple[str, ...] = ()
+
+
+Key = tuple[object, ...]
+_FOUND: dict[Key, CallMemory] = {}
+"""By all that it depends on: parts of one shape are alike, on any worker."""
 
 
 def workspace_bytes(program: WorkerProgram, job: JobProto) -> int:
     """Bytes of the workspace of a worker of ``job``. 0 on a GPU, whose libraries choose it when they are used."""
+    return _widest_scratch(count_calls(program, job))
+
+
+def _widest_scratch(calls: Counter[Key]) -> int:
+    """Bytes of the workspace that ``calls``, of ``count_calls``, share."""
+    return max((call_memory(key).scratch for key in calls), default=0)
+
+
+def call_memory(key: Key) -> CallMemory:
+    """The memory of a call of ``count_calls``."""
+    return _FOUND[key]
+
+
+def count_calls(program: WorkerProgram, job: JobProto) -> Counter[Key]:
+    """How often a worker of ``job`` binds each kind of call; none on a GPU."""
     if program.kernels.runs_on != "cpu":
-        return 0
+        return Counter()
     kernels = program.kernels(np, np.float64 if program.float_size == 8 else np.float32, program.precision)
     updater = build_updater(job.updater)
-    found = [_phase_bytes(program, phase, kernels) for phase in program.phases.values()]
-    found += [_update_bytes(program, phase, kernels, updater) for phase in program.phases.values()]
-    return max(found, default=0)
+    found = Counter[Key]()
+    for phase in program.phases.values():
+        found.update(_layer_calls(program, phase, kernels))
+        found.update(_update_calls(program, phase, kernels, updater))
+    return found
 
 
-def _phase_bytes(program: WorkerProgram, phase: Program, kernels: Kernels) -> int:
-    """The largest need of a layer in a phase."""
+def _layer_calls(program: WorkerProgram, phase: Program, kernels: Kernels) -> Iterator[Key]:
+    """The calls of layers in a phase."""
     forwards = [each for each in phase.instructions if isinstance(each, Forward)]
     forwards += [each.then for each in forwards if each.then is not None]
     orders = {(each.micro, each.part): _memory_order(program, each) for each in forwards}
     backwards = [each for each in phase.instructions if isinstance(each, Backward)]
     backwards += [each.first for each in backwards if each.first is not None]
     calls: list[Forward | Backward] = [*forwards, *backwards]
-    # Most micro-batches have the same layers, and ask the same.
-    asked = {
-        (_call_question(phase, each, orders[each.micro, each.part]), isinstance(each, Backward)) for each in calls
-    }  # fmt: skip
-    needs = (_part_bytes(question, back, kernels) for question, back in asked if question.can_be_called)
-    return max(needs, default=0)
+    for each in calls:
+        question = _call_question(phase, each, orders[each.micro, each.part])
+        if question.can_be_called:
+            yield _part_key(question, isinstance(each, Backward), kernels)
 
 
 def _memory_order(program: WorkerProgram, forward: Forward) -> Order:
@@ -75,48 +102,63 @@ def _call_question(phase: Program, call: Forward | Backward, order: Order) -> Pa
     return PartQuestion(layer, region, part.term, order, wanted, trains, narrow)
 
 
-def _part_bytes(question: PartQuestion, backward: bool, kernels: Kernels) -> int:
-    """The scratch of a call of a part, forward or ``backward``."""
+def _part_key(question: PartQuestion, backward: bool, kernels: Kernels) -> Key:
+    """The call of a part, forward or ``backward``."""
     key = question.text, backward, type(kernels), str(kernels.dtype)
-    if key not in _NEEDED:
-        _NEEDED[key] = 0
+    if key not in _FOUND:
+        _FOUND[key] = CallMemory()
         # What cannot be bound here is left out, and refused when it runs. A layer of a user may raise anything.
         with suppress(Exception):
             call = PartCall(question, kernels, drawn=False)
-            op = call.forward()
-            _NEEDED[key] = op_scratch_bytes(call.backward(BACKWARD) if backward else op)
-    return _NEEDED[key]
+            forward = _bind(kernels, call.forward)
+            _FOUND[key] = _bind(kernels, lambda: call.backward(BACKWARD)) if backward else forward
+    return key
 
 
-def _update_bytes(program: WorkerProgram, phase: Program, kernels: Kernels, updater: Updater) -> int:
-    """The largest need of an update, or of a square of gradients, in a phase."""
-    found = 0
+def _bind(kernels: Kernels, bind: Callable[[], Op]) -> CallMemory:
+    """The memory of the call that ``bind`` binds."""
+    before = len(kernels.implementations)
+    op = bind()
+    return CallMemory(op_scratch_bytes(op), tuple(kind for kind, _ in kernels.implementations[before:]))
+
+
+def _update_calls(program: WorkerProgram, phase: Program, kernels: Kernels, updater: Updater) -> Iterator[Key]:
+    """The updates, and squares of gradients, in a phase."""
     for each in phase.in_turn:
         if isinstance(each, Update):
             holding = program.holdings[each.holding]
             shape = tuple(hi - lo for lo, hi in holding.home) if each.rows is None else each.value.shape
             if holding.parameter.spec.running is None:
-                found = max(found, _updater_bytes(shape, each.norm is not None, kernels, updater))
+                yield _updater_key(shape, each.norm is not None, kernels, updater)
             else:
-                w, g = _empty_arrays(shape, 2, kernels)
-                found = max(found, op_scratch_bytes(kernels.follow_mean(w, g, keep=0.9)))
+                yield _array_key("follow_mean", shape, kernels)
         elif isinstance(each, AddSquares):
-            source = np.empty(each.source.shape, kernels.dtype)
-            found = max(found, op_scratch_bytes(kernels.add_squares(np.empty(1), source)))
-    return found
+            yield _array_key("add_squares", each.source.shape, kernels)
 
 
-def _updater_bytes(shape: tuple[int, ...], clips: bool, kernels: Kernels, updater: Updater) -> int:
-    """The scratch of the update of a parameter of ``shape``; ``clips``: gradients are clipped to a norm."""
+def _updater_key(shape: Shape, clips: bool, kernels: Kernels, updater: Updater) -> Key:
+    """The update of a parameter of ``shape``; ``clips``: gradients are clipped to a norm."""
     key = shape, clips, type(kernels), str(kernels.dtype), repr(updater), updater.weight_decay, updater.clip
-    if key not in _NEEDED:
+    if key not in _FOUND:
         w, g, *state = _empty_arrays(shape, 2 + len(updater.states), kernels)
         norm = np.empty(1) if clips else None
-        op = kernels.update(updater, w, g, state, ParameterScale(), Clock(), norm)
-        _NEEDED[key] = op_scratch_bytes(op)
-    return _NEEDED[key]
+        _FOUND[key] = _bind(kernels, lambda: kernels.update(updater, w, g, state, ParameterScale(), Clock(), norm))
+    return key
 
 
-def _empty_arrays(shape: tuple[int, ...], count: int, kernels: Kernels) -> list[Array]:
+def _array_key(verb: str, shape: Shape, kernels: Kernels) -> Key:
+    """The call of a ``verb`` on arrays of ``shape``: follow_mean or add_squares."""
+    key = verb, shape, type(kernels), str(kernels.dtype)
+    if key not in _FOUND:
+        w, g = _empty_arrays(shape, 2, kernels)
+        calls = {
+            "follow_mean": lambda: kernels.follow_mean(w, g, keep=0.9),
+            "add_squares": lambda: kernels.add_squares(np.empty(1), g),
+        }
+        _FOUND[key] = _bind(kernels, calls[verb])
+    return key
+
+
+def _empty_arrays(shape: Shape, count: int, kernels: Kernels) -> list[Array]:
     """Some arrays without contents."""
     return [np.empty(shape, kernels.dtype) for _ in range(count)]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import NamedTuple
 
 from netpart.graph.graph import Graph, Part
 from netpart.graph.partition import Partition
 from netpart.graph.saved_holdings import list_staged_bytes
+from netpart.plan.price.bound_memory import bound_bytes
 from netpart.plan.price.input_memory import input_bytes
-from netpart.plan.price.kernel_workspace import workspace_bytes
+from netpart.plan.price.kernel_workspace import count_calls, workspace_bytes
 from netpart.program.compile import compile_worker
 from netpart.program.kernel_choice import job_kernel_class
 from netpart.program.messages.wire_memory import opened_bytes, wire_bytes
@@ -47,12 +49,18 @@ def process_memory(program: WorkerProgram, job: JobProto, links: LinkMemory = SH
 @dataclass(frozen=True)
 class ModelledWorker:
     """A worker by its ``shape``; the first worker of this shape, its ``model``, with its compiled ``program``; and the
-    bytes of ``memory`` that each of them takes."""
+    bytes of ``memory`` that each of them takes. ``count_bound`` counts what its process takes besides."""
 
     shape: WorkerShape
     model: WorkerShape
     program: WorkerProgram
     memory: int
+    count_bound: Callable[[], int]
+
+    @property
+    def bound(self) -> int:
+        """Bytes that its process takes for bound instructions and kernels."""
+        return self.count_bound()
 
     def match_parts(self, graph: Graph) -> dict[int, Part]:
         """The parts of the worker in ``graph``, by the index of the part of its model that has the same place."""
@@ -74,8 +82,14 @@ def model_workers(partition: Partition, slots: int, links: LinkMemory = SHARED_M
         if first is None:
             program = compile_worker(partition, shape.worker, slots, kernels=kernels)
             memory = process_memory(program, partition.job, links)
-            first = known[shape.key] = ModelledWorker(shape, shape, program, memory)
+            bound = cache(partial(_bound_bytes, program, partition.job))
+            first = known[shape.key] = ModelledWorker(shape, shape, program, memory, bound)
         yield replace(first, shape=shape, memory=first.memory + staged[shape.worker])
+
+
+def _bound_bytes(program: WorkerProgram, job: JobProto) -> int:
+    """``bound_bytes`` of a worker of ``job``."""
+    return bound_bytes(program, count_calls(program, job))
 
 
 def forecast_memory(partition: Partition, links: LinkMemory = SHARED_MEMORY) -> list[int]:

@@ -54,7 +54,8 @@ class WorkerRow:
     """One worker: its layer parts, the parameters that it holds, FLOPs and bytes sent per step, and its memory.
 
     ``memory`` is the bytes of its buffers, of the workspace of its kernels and of messages in flight. ``version_bytes``
-    of it are the ``versions`` of parameters, except the newest, that are kept for mini-batches in flight.
+    of it are the ``versions`` of parameters, except the newest, that are kept for mini-batches in flight. Its process
+    takes ``bound_bytes`` more, for bound instructions and kernels.
     """
 
     worker: int
@@ -65,6 +66,7 @@ class WorkerRow:
     memory: int
     versions: int = 1
     version_bytes: int = 0
+    bound_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -177,4 +179,4 @@ def _worker_row(partition: Partition, found: ModelledWorker, sent: int, flops: i
     parts = sum(part.kind == LAYER for part in partition.graph.parts_of_worker(worker))
     parameters = sum(size(holding.box) for holding in partition.holdings[worker])
     versions = found.program.versions, found.program.version_bytes
-    return WorkerRow(worker, parts, parameters, flops, sent, found.memory, *versions)
+    return WorkerRow(worker, parts, parameters, flops, sent, found.memory, *versions, found.bound)
