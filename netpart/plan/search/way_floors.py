@@ -19,6 +19,7 @@ from netpart.graph.passes.uneven_cuts import cut_extent
 from netpart.graph.recomputed import layers_recomputed
 from netpart.plan.partition import SchemePlacer
 from netpart.plan.price.devices import Devices
+from netpart.plan.price.like_layers import LikeLayers
 from netpart.plan.price.part_prices import PartPrices
 from netpart.plan.price.step_floor import floor_model
 from netpart.plan.schemes.placing import Scheme
@@ -51,6 +52,7 @@ class WayFloors:
     devices: Devices
     prices: PartPrices
     nets: dict[int, Net] = field(default_factory=dict)
+    layers: LikeLayers = field(default_factory=LikeLayers)
     known: dict[PlacementKey, tuple[float, int]] = field(default_factory=dict)
 
     def find_floor(self, job: Job, way: Way) -> WayFloor:
@@ -61,7 +63,8 @@ class WayFloors:
             placements = SchemePlacer(job.proto, len(self.devices), job.folder, "", scheme, 0)(net)
             key = count, layers_recomputed(job.proto.neuralnet), tuple(placements)
             if key not in self.known:
-                model = floor_model(net, placements, self.devices, self.prices, float_size(job.proto))
+                width = float_size(job.proto)
+                model = floor_model(net, placements, self.devices, self.prices, width, self.layers)
                 seconds = model.step_floor(count, schedule_order(job.proto) == DELAYED)
                 self.known[key] = seconds, model.memory_floor()
         except ConfigError:
@@ -71,7 +74,7 @@ class WayFloors:
     def net_of(self, job: Job, count: int) -> Net:
         """The net of the first of ``count`` micro-batches."""
         if count not in self.nets:
-            whole = build_net(job.proto, "train", job.folder)
+            whole = self.net_of(job, 1) if count > 1 else build_net(job.proto, "train", job.folder)
             lo, hi = cut_extent(whole.rows, min(count, whole.rows), spread=True)[0]
             self.nets[count] = whole if count == 1 else build_net(job.proto, "train", job.folder, rows=hi - lo)
         return self.nets[count]
