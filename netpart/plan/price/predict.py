@@ -215,8 +215,8 @@ def _updated_bytes(partition: Partition, worker: int, width: int) -> int:
 
 def predict_memory(partition: Partition, room: float = inf) -> tuple[int, ...]:
     """Bytes of each worker: the memory that its compiled program allocates, with the workspace of its kernels, and its
-    messages in flight. A worker that needs more than ``room`` is the last that is compiled, and of those that read alike
-    in another order, as halos, only the first."""
+    messages in flight. A worker that needs more than ``room`` is the last that is compiled. Of workers that read the
+    same in another order, as at halos, one is compiled."""
     slots = len(build_updater(partition.job.updater).states)
     found: list[int] = []
     for model in model_workers(partition, slots, kind=MemoryShape):

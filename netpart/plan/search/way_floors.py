@@ -88,12 +88,14 @@ WayTrial = Callable[[str, Way, float], Proposal]
 class WayChoice:
     """Chooses among the ways of a planner the fastest that fits. ``try_way`` rewrites one and predicts its step;
     ``room`` is the memory of equal devices; ``fastest`` are the least seconds of all plans that fit so far. Once there
-    is one, ways are tried until ``ends``, in seconds of the processor."""
+    is one, ways are tried until ``ends``, in seconds of the processor; none that would end later if it took as long as
+    the ``longest`` so far."""
 
     try_way: WayTrial
     room: float = inf
     ends: float = inf
     fastest: float = inf
+    longest: float = 0.0
     tried: dict[PlacementKey | None, Proposal] = field(default_factory=dict)
 
     def choose(self, name: str, floors: Iterable[WayFloor]) -> Proposal:
@@ -103,7 +105,7 @@ class WayChoice:
         for floor in sorted(floors, key=lambda floor: floor.seconds):
             able = [p.row.seconds for p in found if not p.row.refused]
             least = min([self.fastest, *able])
-            late = process_time() > self.ends and least < inf
+            late = process_time() + self.longest > self.ends and least < inf
             if (floor.seconds >= least or late) and floor.key not in self.tried:
                 found = found if able else [_omitted_proposal(name, floor)]
                 break
@@ -117,7 +119,9 @@ class WayChoice:
             needs = f"needs at least {bytes_text(floor.memory)} on some worker, which has {bytes_text(self.room)}"
             return Proposal(ProposalRow(name, floor.way[1], seconds=floor.seconds, refused=needs), floor.job)
         if floor.key is None or floor.key not in self.tried:
+            begun = process_time()
             self.tried[floor.key] = found = self.try_way(name, floor.way, self.fastest)
+            self.longest = max(self.longest, process_time() - begun)
             self.fastest = min(self.fastest, found.row.seconds) if found.row.usable else self.fastest
         known = self.tried[floor.key]
         return replace(known, row=replace(known.row, name=name))
