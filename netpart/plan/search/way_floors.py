@@ -105,13 +105,16 @@ class WayChoice:
         for floor in sorted(floors, key=lambda floor: floor.seconds):
             able = [p.row.seconds for p in found if not p.row.refused]
             least = min([self.fastest, *able])
-            late = process_time() + self.longest > self.ends and least < inf
-            if (floor.seconds >= least or late) and floor.key not in self.tried:
+            if (floor.seconds >= least or self.is_late(least)) and floor.key not in self.tried:
                 found = found if able else [_omitted_proposal(name, floor)]
                 break
             found.append(self.known_trial(name, floor))
         best = min(found, key=lambda p: (bool(p.row.refused), p.row.is_floor, p.row.seconds))
         return found[0] if best.row.refused else best
+
+    def is_late(self, least: float) -> bool:
+        """True if another way would end too late, and the ``least`` seconds of one that fits are known."""
+        return process_time() + self.longest > self.ends and least < inf
 
     def known_trial(self, name: str, floor: WayFloor) -> Proposal:
         """The proposal for a way; ways with equal placements are tried once."""
@@ -122,9 +125,14 @@ class WayChoice:
             begun = process_time()
             self.tried[floor.key] = found = self.try_way(name, floor.way, self.fastest)
             self.longest = max(self.longest, process_time() - begun)
-            self.fastest = min(self.fastest, found.row.seconds) if found.row.usable else self.fastest
+            self.note(found.row)
         known = self.tried[floor.key]
         return replace(known, row=replace(known.row, name=name))
+
+    def note(self, row: ProposalRow) -> None:
+        """Keep the seconds of a plan, if it fits and none is faster."""
+        if row.usable:
+            self.fastest = min(self.fastest, row.seconds)
 
 
 def omit_rest(proposal: Proposal) -> Proposal:
