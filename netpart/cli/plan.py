@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import re
+from dataclasses import replace
 from pathlib import Path
+from time import process_time
 from typing import TYPE_CHECKING, Any
 
 from netpart.choices import OBJECTIVES, SECONDS
@@ -138,6 +140,7 @@ def _plan_job(args: argparse.Namespace) -> int:
     """Plan for a job: print the table, and write the picture and the plan if requested. Returns 0."""
     from netpart.plan.text.plan_file import check_plan_file
 
+    begun = process_time()
     # Before planning, which may take minutes.
     if args.output:
         check_plan_file(args.output)
@@ -154,6 +157,8 @@ def _plan_job(args: argparse.Namespace) -> int:
         from netpart.measure.propose_plans import propose_plans
 
     request = PlanningRequest(**{field: getattr(args, field) for field in PlanningRequest.__dataclass_fields__})
+    # Loading counts: the limit is that of the answer.
+    request = replace(request, limit=max(0.0, args.limit - (process_time() - begun)))
     with show_progress("measuring this host"):
         portfolio = propose_plans(job, request, print_note)
         # What is taken may have to be worked out.

@@ -140,15 +140,20 @@ class WorkerShape:
         return *common, sum(found.sizes), found.place_shapes[place]
 
 
-class LevelShape(WorkerShape):
-    """The shape of a worker in which blocks of a collective are alike whatever their sizes: the instructions of equal
-    workers are the same, but for the sizes of some buffers, and the order and the places in which regions are read."""
+class MemoryShape(WorkerShape):
+    """The shape of a worker for the memory that it takes: the order and the places in which regions are read do not
+    count."""
 
     def feed_shapes(self, part: Part, place: dict[int, int], corners: Mapping[Corner, Sequence[int]]) -> Shape:
         """The places of the parts that a part reads, and the extents of what it reads, sorted: of many workers that
         read from each other, each has its own part at another place of the order."""
         read = [(place.get(f.part.index, -1), f.k, f.output, f.gradient, extent(f.region)) for f in part.feeds]
         return tuple(sorted(read))
+
+
+class LevelShape(MemoryShape):
+    """The shape of a worker in which blocks of a collective are alike whatever their sizes, too: the instructions of
+    equal workers are the same, but for the sizes of some buffers, and the order in which regions are read."""
 
     def exchange_shape(self, found: Exchange, whole: bool = True) -> Shape:
         """The kind of a collective, its number of members, and the role of the worker."""

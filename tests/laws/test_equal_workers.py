@@ -19,6 +19,7 @@ from netpart.program.compile import compile_worker
 from netpart.program.kernel_choice import job_kernel_class
 from netpart.program.messages.communication import Phases, list_communications
 from netpart.program.messages.translate_channels import translate_communications
+from netpart.program.worker_shape import MemoryShape
 from netpart.proto.reader import read_job
 from netpart.updaters import build_updater
 from tests.laws.nets import Example, examples
@@ -66,3 +67,14 @@ def check_models(cut: Partition) -> None:
 def without_names(phases: Phases) -> Phases:
     """The communications without their names, in which a model's bucket or collective may be named."""
     return {phase: [c._replace(name="") for c in found] for phase, found in phases.items()}
+
+
+@pytest.mark.parametrize(("net", "workers"), [("unet/unet2d.conf", 16), ("unet/unet3d-small.conf", 4)])
+def test_workers_that_read_the_same_in_another_order_take_the_same_memory(net: str, workers: int) -> None:
+    job = read_job(GRAPHS / net, [])
+    cut = partition_by_scheme(job.proto, workers, job.folder, compact=True)
+    slots = len(build_updater(cut.job.updater).states)
+    exact = list(model_workers(cut, slots))
+    alike = list(model_workers(cut, slots, kind=MemoryShape))
+    assert [each.memory for each in alike] == [each.memory for each in exact]
+    assert len({each.model.worker for each in alike}) <= min(4, len({each.model.worker for each in exact}))

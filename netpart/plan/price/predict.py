@@ -40,6 +40,7 @@ from netpart.plan.price.worker_memory import model_workers
 from netpart.program.instructions import Way
 from netpart.program.schedules.schedule import schedule_order
 from netpart.program.schedules.stages import StageGraph
+from netpart.program.worker_shape import MemoryShape
 from netpart.proto.element import float_size
 from netpart.spec import size
 from netpart.updaters import build_updater
@@ -214,10 +215,11 @@ def _updated_bytes(partition: Partition, worker: int, width: int) -> int:
 
 def predict_memory(partition: Partition, room: float = inf) -> tuple[int, ...]:
     """Bytes of each worker: the memory that its compiled program allocates, with the workspace of its kernels, and its
-    messages in flight. A worker that needs more than ``room`` is the last that is compiled."""
+    messages in flight. A worker that needs more than ``room`` is the last that is compiled. Of workers that read the
+    same in another order, as at halos, one is compiled."""
     slots = len(build_updater(partition.job.updater).states)
     found: list[int] = []
-    for model in model_workers(partition, slots):
+    for model in model_workers(partition, slots, kind=MemoryShape):
         found.append(model.memory)
         if model.memory > room:
             break

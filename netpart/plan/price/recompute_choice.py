@@ -23,6 +23,7 @@ from netpart.plan.price.part_prices import PartPrices
 from netpart.plan.price.predict import predict_step
 from netpart.plan.price.worker_memory import model_workers
 from netpart.program.kernel_choice import job_kernel_class
+from netpart.program.worker_shape import MemoryShape
 from netpart.proto.job_pb2 import JobProto
 from netpart.updaters import build_updater
 
@@ -99,7 +100,7 @@ def _partition_key(partition: Partition) -> Hashable:
 def _fits_devices(partition: Partition, devices: Devices) -> bool:
     """True if each worker has the memory that its compiled programs need."""
     slots = len(build_updater(partition.job.updater).states)
-    pairs = zip(model_workers(partition, slots), devices.devices, strict=False)
+    pairs = zip(model_workers(partition, slots, kind=MemoryShape), devices.devices, strict=False)
     return all(model.memory <= device.memory for model, device in pairs)
 
 

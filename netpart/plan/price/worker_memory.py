@@ -68,8 +68,10 @@ class ModelledWorker:
         return {ours.index: theirs for ours, theirs in pairs}
 
 
-def model_workers(partition: Partition, slots: int, links: LinkMemory = SHARED_MEMORY) -> Iterator[ModelledWorker]:
-    """All workers of a group, in order; of those of equal shape only the first is compiled.
+def model_workers(
+    partition: Partition, slots: int, links: LinkMemory = SHARED_MEMORY, kind: type[WorkerShape] = WorkerShape
+) -> Iterator[ModelledWorker]:
+    """All workers of a group, in order; of those of equal shape, of a ``kind`` of shape, only the first is compiled.
 
     The memory includes that from which a checkpoint is written while the worker trains on.
     """
@@ -77,7 +79,7 @@ def model_workers(partition: Partition, slots: int, links: LinkMemory = SHARED_M
     known: dict[Hashable, ModelledWorker] = {}
     count = partition.workers - partition.servers
     staged = list_staged_bytes(partition, slots)
-    for shape in track_items(find_equal_workers(partition, kernels), "worker", count):
+    for shape in track_items(find_equal_workers(partition, kernels, kind), "worker", count):
         first = known.get(shape.key)
         if first is None:
             program = compile_worker(partition, shape.worker, slots, kernels=kernels)

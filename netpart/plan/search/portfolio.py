@@ -54,6 +54,11 @@ MICRO_BATCH_COUNTS = (1, 2, 4, 8, 16, 32)
 """Numbers of micro-batches that are tried for a pipeline, unless one is given."""
 GROUP_PROOFS = 16
 """EXACT has this fraction of its time for each objective, when other groups of devices are tried."""
+COMPILING = 0.3
+"""All is predicted in the rest of the time. In this share of it the fastest ways are compiled for their memory, and
+some are simulated."""
+LAST = 0.1
+"""With floors, what was begun in time ends in this share of it."""
 AHEAD = 0.3
 """The ways of all planners but those that search are predicted first, in up to this share of the time."""
 SEARCHES = {OPTIMAL: 0.4, OPTIMAL_STAGES: 0.4}
@@ -98,7 +103,7 @@ class Portfolio:
         room = rooms.pop() if self.chooses_by_floors and len(rooms) == 1 else inf
         self.priced = ProposalPrices(self.job, task.devices, prices, self.bound, room)
         # Of the processor, so that the table does not depend on other load of the machine.
-        self.ends = process_time() + task.limit
+        self.ends = process_time() + (1 - (LAST if self.chooses_by_floors else COMPILING)) * task.limit
         self.choice = WayChoice(self.tried_way, room, self.ends)
         # Kept by workers, as planners share the results that a task caches.
         self.tasks = {(tuple(range(len(task.devices))), task.group): self.task}
@@ -182,7 +187,9 @@ class Portfolio:
             cut = partial(
                 partition_by_scheme, self.written.proto, len(self.task.devices), self.written.folder, compact=True
             )
-            yield self.priced.fitted(self.priced.price_cut(AS_WRITTEN, self.written, cut))
+            written = self.priced.fitted(self.priced.price_cut(AS_WRITTEN, self.written, cut))
+            self.choice.note(written.row)
+            yield written
         planners = dict(PLANNERS.items())
         if not self.chooses_by_floors:
             self.predict_ahead(planners, groups)
@@ -237,7 +244,10 @@ class Portfolio:
         """``proposals``, with that for the best size of the groups of devices for each allocator."""
         found = {p.row.name: p for p in proposals}
         for group, name in product(groups, [name for name in ALLOCATORS if name in found]):
-            if not found[name].row.usable or self.group_seconds(name, group) < found[name].row.seconds:
+            # Without floors only what was predicted in time is compared.
+            if self.choice.fastest < inf and process_time() > self.ends:
+                self.late_groups += 1
+            elif not found[name].row.usable or self.group_seconds(name, group) < found[name].row.seconds:
                 pair = found[name], self.planned(name, PLANNERS.get(name), group)
                 found[name] = min(pair, key=lambda p: (bool(p.row.refused), p.row.is_floor, p.row.seconds))
         return list(found.values())

@@ -19,6 +19,7 @@ from netpart.graph.passes.uneven_cuts import cut_extent
 from netpart.graph.recomputed import layers_recomputed
 from netpart.plan.partition import SchemePlacer
 from netpart.plan.price.devices import Devices
+from netpart.plan.price.like_layers import LikeLayers
 from netpart.plan.price.part_prices import PartPrices
 from netpart.plan.price.step_floor import floor_model
 from netpart.plan.schemes.placing import Scheme
@@ -51,6 +52,7 @@ class WayFloors:
     devices: Devices
     prices: PartPrices
     nets: dict[int, Net] = field(default_factory=dict)
+    layers: LikeLayers = field(default_factory=LikeLayers)
     known: dict[PlacementKey, tuple[float, int]] = field(default_factory=dict)
 
     def find_floor(self, job: Job, way: Way) -> WayFloor:
@@ -61,7 +63,8 @@ class WayFloors:
             placements = SchemePlacer(job.proto, len(self.devices), job.folder, "", scheme, 0)(net)
             key = count, layers_recomputed(job.proto.neuralnet), tuple(placements)
             if key not in self.known:
-                model = floor_model(net, placements, self.devices, self.prices, float_size(job.proto))
+                width = float_size(job.proto)
+                model = floor_model(net, placements, self.devices, self.prices, width, self.layers)
                 seconds = model.step_floor(count, schedule_order(job.proto) == DELAYED)
                 self.known[key] = seconds, model.memory_floor()
         except ConfigError:
@@ -71,7 +74,7 @@ class WayFloors:
     def net_of(self, job: Job, count: int) -> Net:
         """The net of the first of ``count`` micro-batches."""
         if count not in self.nets:
-            whole = build_net(job.proto, "train", job.folder)
+            whole = self.net_of(job, 1) if count > 1 else build_net(job.proto, "train", job.folder)
             lo, hi = cut_extent(whole.rows, min(count, whole.rows), spread=True)[0]
             self.nets[count] = whole if count == 1 else build_net(job.proto, "train", job.folder, rows=hi - lo)
         return self.nets[count]
@@ -85,12 +88,14 @@ WayTrial = Callable[[str, Way, float], Proposal]
 class WayChoice:
     """Chooses among the ways of a planner the fastest that fits. ``try_way`` rewrites one and predicts its step;
     ``room`` is the memory of equal devices; ``fastest`` are the least seconds of all plans that fit so far. Once there
-    is one, ways are tried until ``ends``, in seconds of the processor."""
+    is one, ways are tried until ``ends``, in seconds of the processor; none that would end later if it took as long as
+    the ``longest`` so far."""
 
     try_way: WayTrial
     room: float = inf
     ends: float = inf
     fastest: float = inf
+    longest: float = 0.0
     tried: dict[PlacementKey | None, Proposal] = field(default_factory=dict)
 
     def choose(self, name: str, floors: Iterable[WayFloor]) -> Proposal:
@@ -100,13 +105,16 @@ class WayChoice:
         for floor in sorted(floors, key=lambda floor: floor.seconds):
             able = [p.row.seconds for p in found if not p.row.refused]
             least = min([self.fastest, *able])
-            late = process_time() > self.ends and least < inf
-            if (floor.seconds >= least or late) and floor.key not in self.tried:
+            if (floor.seconds >= least or self.is_late(least)) and floor.key not in self.tried:
                 found = found if able else [_omitted_proposal(name, floor)]
                 break
             found.append(self.known_trial(name, floor))
         best = min(found, key=lambda p: (bool(p.row.refused), p.row.is_floor, p.row.seconds))
         return found[0] if best.row.refused else best
+
+    def is_late(self, least: float) -> bool:
+        """True if another way would end too late, and the ``least`` seconds of one that fits are known."""
+        return process_time() + self.longest > self.ends and least < inf
 
     def known_trial(self, name: str, floor: WayFloor) -> Proposal:
         """The proposal for a way; ways with equal placements are tried once."""
@@ -114,10 +122,17 @@ class WayChoice:
             needs = f"needs at least {bytes_text(floor.memory)} on some worker, which has {bytes_text(self.room)}"
             return Proposal(ProposalRow(name, floor.way[1], seconds=floor.seconds, refused=needs), floor.job)
         if floor.key is None or floor.key not in self.tried:
+            begun = process_time()
             self.tried[floor.key] = found = self.try_way(name, floor.way, self.fastest)
-            self.fastest = min(self.fastest, found.row.seconds) if found.row.usable else self.fastest
+            self.longest = max(self.longest, process_time() - begun)
+            self.note(found.row)
         known = self.tried[floor.key]
         return replace(known, row=replace(known.row, name=name))
+
+    def note(self, row: ProposalRow) -> None:
+        """Keep the seconds of a plan, if it fits and none is faster."""
+        if row.usable:
+            self.fastest = min(self.fastest, row.seconds)
 
 
 def omit_rest(proposal: Proposal) -> Proposal:

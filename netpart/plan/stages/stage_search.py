@@ -26,6 +26,8 @@ from netpart.plan.stages.link_levels import Counts, LinkLevels
 
 KEPT_PRICES = 64
 """Prices of all stages of a number of replicas that are kept for further use."""
+ROWS = 64
+"""Rows of a table of stages that are looked at together: these stay in the processor's cache."""
 
 
 @dataclass(frozen=True)
@@ -98,8 +100,13 @@ class StageSearch:
 
     def with_first(self, free: Free, take: Counts) -> Floats:
         """[a]: seconds of the layers after a with ``take`` for the first stage, and of what its workers receive."""
-        np.maximum(self.stage_prices(free, take), self.after(free, take), out=self.table)
-        found = self.table.min(axis=1)
+        prices, after = self.stage_prices(free, take), self.after(free, take)
+        found = np.empty(len(prices))
+        # No stage ends before it starts: of some rows only the columns from the first on count.
+        for lo in range(0, len(prices), ROWS):
+            rows = slice(lo, lo + ROWS)
+            np.maximum(prices[rows, lo:], after[lo:], out=self.table[rows, lo:])
+            self.table[rows, lo:].min(axis=1, out=found[rows])
         return np.asarray(np.maximum(found, self.moving(self.levels.send_seconds(take))))
 
     def stage_prices(self, free: Free, take: Counts) -> Floats:

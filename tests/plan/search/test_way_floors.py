@@ -8,10 +8,12 @@ from netpart.collectives.network import LinkCost
 from netpart.graph.build import build_net
 from netpart.plan.price.devices import equal_devices
 from netpart.plan.price.layer_loads import profile_net
+from netpart.plan.search import way_floors
 from netpart.plan.search.planners import OPTIMAL
 from netpart.plan.search.portfolio import Portfolio
-from netpart.plan.search.proposal import Proposal
+from netpart.plan.search.proposal import Proposal, ProposalRow
 from netpart.plan.search.task import PlanningTask
+from netpart.plan.search.way_floors import Way, WayChoice, WayFloor
 from netpart.proto.reader import Job, read_job
 from netpart.resources import zoo_folder
 
@@ -55,3 +57,29 @@ def test_floors_choose_a_plan_that_fits() -> None:
     least = min(max(row.memory) for row in rows if row.usable)
     tight = make_portfolio("mlp/column-row", LINKS["fast"], True, least)
     assert max(tight.best().row.memory) <= least
+
+
+def test_no_way_is_begun_that_would_end_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(way_floors, "process_time", lambda: clock[0])
+    job = read_job(zoo_folder() / "mlp/column-row.conf")
+
+    def work_six_seconds(name: str, way: Way, _limit: float) -> Proposal:
+        clock[0] += 6
+        return Proposal(ProposalRow(name, way[1], seconds=5.0), job)
+
+    floors = [WayFloor(job, (lambda _net, _workers: [], n), n / 10, 0, (n, (), ())) for n in range(4)]
+    for ends, tried in ((10.0, 1), (12.0, 2), (13.0, 2), (100.0, 4)):
+        clock[0] = 0.0
+        choice = WayChoice(work_six_seconds, ends=ends)
+        assert choice.choose("some", floors).row.seconds == 5.0
+        assert len(choice.tried) == tried
+
+
+def test_a_plan_that_is_noted_bounds_the_others() -> None:
+    job = read_job(zoo_folder() / "mlp/column-row.conf")
+    choice = WayChoice(lambda *_: pytest.fail("a slower way is tried"))
+    choice.note(ProposalRow("as written", seconds=1.0))
+    found = choice.choose("some", [WayFloor(job, (lambda _net, _workers: [], 1), 2.0, 0, (1, (), ()))])
+    assert found.row.is_floor
+    assert found.row.seconds == 2.0
