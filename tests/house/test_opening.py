@@ -41,6 +41,7 @@ OWN = {
     "data/remote/block_cache": "what it wrote itself",
     "data/make/python_source": "Python's own files",
     "launch/report/event_lines": "what it writes",
+    "launch/snapshots/region_memory": "memory without a file",
     "launch/supervisor": "its own pipe",
     "cli/main": "what it writes",
     "cli/run": "what it writes",
