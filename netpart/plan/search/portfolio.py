@@ -12,7 +12,7 @@ from operator import itemgetter
 from time import process_time
 from typing import Any
 
-from netpart.choices import MAKESPAN, OBJECTIVES, SECONDS
+from netpart.choices import MAKESPAN, SECONDS
 from netpart.errors import ConfigError, MemoryRefused, NetpartError
 from netpart.families import PLANNERS
 from netpart.graph.build import build_net
@@ -35,12 +35,7 @@ from netpart.plan.search.planners import (
     Planner,
 )  # fmt: skip
 from netpart.plan.search.predicted_ways import PredictedWays, order_counts, predict_in_turn
-from netpart.plan.search.proposal import (
-    Proposal,
-    ProposalRow,
-    merge_proposals,
-    row_objective,
-)
+from netpart.plan.search.proposal import Proposal, ProposalRow, merge_proposals, row_objective
 from netpart.plan.search.proposal_prices import ProposalPrices
 from netpart.plan.search.simulated_rows import MOST_PARTS, StepSimulator, count_parts, simulate_fastest
 from netpart.plan.search.task import PlanningTask
@@ -395,13 +390,8 @@ class Portfolio:
         """Both objectives of an allocation of blocks, with the gaps to their best known bounds."""
         if layout.plan is None:
             return {}
-        found: dict[str, Any] = {"group": layout.group}
         task = self.task_of(layout.workers, layout.group)
-        for objective in OBJECTIVES:
-            problem = task.problem(objective)
-            value = problem.value(layout.plan)
-            found[objective] = value, problem.gap(value, task.bound(objective))
-        return found
+        return {"group": layout.group, **task.rate_plan(layout.plan)}
 
 
 def _layout_key(name: str, layout: PlannedLayout) -> Hashable:

@@ -104,3 +104,8 @@ class PlanningTask:
             return self.proofs[objective].bound
         except NetpartError:
             return self.problem(objective).bound
+
+    def rate_plan(self, plan: Plan) -> dict[str, tuple[float, float]]:
+        """By objective, the value of an allocation of blocks, and its gap to the bound."""
+        values = ((each, self.problem(each).value(plan)) for each in OBJECTIVES)
+        return {each: (value, self.problem(each).gap(value, self.bound(each))) for each, value in values}
