@@ -9,6 +9,7 @@ __all__ = [
     "kernel_workspace",
     "layer_loads",
     "ledger",
+    "like_layers",
     "named_devices",
     "net_profile",
     "part_prices",
