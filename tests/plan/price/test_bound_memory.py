@@ -41,14 +41,14 @@ def used():
     return found.mapped + found.used
 
 players, taken = [], []
-for name in ("lenet", sys.argv[1]):  # the first one loads the library, and what is imported late
+for name in ("alexnet", sys.argv[1]):  # the first one loads the library, and what is imported late
     job, program = compiled(name)
     before = used()
     players.append(Player(program, MemoryHub(1)[0], np, build_updater(job.updater)))
     taken.append(used() - before - program.total_bytes - players[-1].machine.workspace_bytes)
 print(taken[-1])
 """
-JOBS = {"lenet": "mnist/conv", "gpt": "gpt/tiny", "resnet": "resnet/resnet18-small"}
+JOBS = {"alexnet": "alexnet/alexnet-small", "vit": "vit/vit-b16-small", "resnet": "resnet/resnet18-small"}
 
 
 def compiled(name: str) -> tuple[JobProto, WorkerProgram]:
@@ -60,7 +60,7 @@ def compiled(name: str) -> tuple[JobProto, WorkerProgram]:
 
 
 @pytest.mark.skipif(bool(missing_onednn()), reason="expected oneDNN")
-@pytest.mark.parametrize("name", ["gpt", "resnet"])
+@pytest.mark.parametrize("name", ["vit", "resnet"])
 def test_it_is_near_what_is_allocated(name: str) -> None:
     """Without Python's objects and the code that oneDNN generates, which malloc does not see."""
     found = subprocess.run(
@@ -74,7 +74,7 @@ def test_it_is_near_what_is_allocated(name: str) -> None:
 
 @pytest.mark.skipif(bool(missing_onednn()), reason="expected oneDNN")
 def test_code_is_made_once_and_handles_are_made_for_each_call() -> None:
-    job, program = compiled("gpt")
+    job, program = compiled("vit")
     calls = count_calls(program, job)
     once, twice = (bound_bytes(program, Counter({key: n * times for key, times in calls.items()})) for n in (1, 2))
     handles = sum(times * len(call_memory(key).primitives) for key, times in calls.items())
