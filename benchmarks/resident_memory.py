@@ -17,7 +17,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +29,7 @@ from benchmarks.machine import children
 from benchmarks.nets import NETS, Net, job
 from netpart.plan.partition import partition_by_scheme
 from netpart.plan.price.worker_memory import model_workers
+from netpart.proto.job_pb2 import JobProto
 from netpart.units import bytes_text
 from netpart.updaters import build_updater
 
@@ -70,22 +71,27 @@ def _measure_run(net: Net, steps: int) -> RunMemory:
     """The memory of two workers that train ``net``, cut on its data."""
     proto = job(net, steps)
     cut = partition_by_scheme(proto, WORKERS, scheme="data", phases=("train",))
+    models = model_workers(cut, len(build_updater(proto.updater).states))
+    return RunMemory(sum(each.memory + each.bound for each in models), most_memory(proto, _resident_bytes))
+
+
+def most_memory(proto: JobProto, count: Callable[[Sequence[int]], int]) -> int:
+    """The most bytes that ``count`` finds of the processes of two workers that train a job until its end."""
     with TemporaryDirectory() as folder:
         path = Path(folder, "job.conf")
         path.write_text(f"{proto}", encoding="utf-8")
         options = ["--workers", str(WORKERS), "--scheme", "data", "--workspace", f"{folder}/run"]
         command = [sys.executable, "-m", "netpart", "run", str(path), *options]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as run:
-            models = model_workers(cut, len(build_updater(proto.updater).states))
-            return RunMemory(sum(each.memory + each.bound for each in models), _most_resident(run))
+            return _watch_run(run, count)
 
 
-def _most_resident(run: subprocess.Popen[bytes]) -> int:
-    """The most memory that the workers of ``run`` were seen with until its end."""
+def _watch_run(run: subprocess.Popen[bytes], count: Callable[[Sequence[int]], int]) -> int:
+    """Look at the workers of ``run`` until its end."""
     most, ends = 0, monotonic() + LIMIT
     while run.poll() is None:
-        with suppress(OSError, TypeError):
-            most = max(most, _resident_bytes(_worker_processes(run.pid)))
+        with suppress(OSError, TypeError):  # a process has ended
+            most = max(most, count(_worker_processes(run.pid)))
         if monotonic() > ends:
             run.terminate()
         sleep(LOOK)
@@ -107,13 +113,13 @@ def _resident_bytes(processes: Sequence[int]) -> int:
                 if os.readlink(descriptor).startswith(SHARED):
                     found = descriptor.stat()
                     shared[found.st_ino] = found.st_blocks * BLOCK
-    return sum(map(_own_bytes, processes)) + sum(shared.values())
+    return own_bytes(processes) + sum(shared.values())
 
 
-def _own_bytes(process: int) -> int:
-    """Bytes that a process alone has in memory, without pages of files."""
-    rollup = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="utf-8")
-    return 1024 * sum(map(int, re.findall(r"^Pss_Anon:\s+(\d+) kB", rollup, re.M)))
+def own_bytes(processes: Sequence[int]) -> int:
+    """Bytes that each of ``processes`` alone has in memory, without pages of files."""
+    rollups = (Path(f"/proc/{process}/smaps_rollup").read_text(encoding="utf-8") for process in processes)
+    return sum(1024 * int(size) for text in rollups for size in re.findall(r"^Pss_Anon:\s+(\d+) kB", text, re.M))
 
 
 if __name__ == "__main__":

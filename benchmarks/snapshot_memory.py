@@ -11,19 +11,12 @@ and the thread that serves regions. Other processes do not disturb this.
 from __future__ import annotations
 
 import argparse
-import re
-import subprocess
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
-from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
-from time import sleep
 
-from benchmarks.machine import children
 from benchmarks.nets import NETS, Net, job
-from benchmarks.resident_memory import LOOK, TINY, WORKER, WORKERS
+from benchmarks.resident_memory import TINY, WORKERS, most_memory, own_bytes
 from netpart.graph.saved_holdings import assign_checkpoint_writes
 from netpart.launch.snapshots.duties import assign_duties
 from netpart.launch.snapshots.forecast import forecast_snapshots
@@ -80,37 +73,7 @@ def measure_added(proto: JobProto, repeats: int) -> int:
     plain = JobProto()
     plain.CopyFrom(proto)
     plain.ClearField("elastic")
-    return int(median(_most_memory(proto) - _most_memory(plain) for _ in range(repeats)))
-
-
-def _most_memory(proto: JobProto) -> int:
-    """The most that two workers were seen with until their end, in bytes."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "job.conf")
-        path.write_text(f"{proto}", encoding="utf-8")
-        options = ["--workers", str(WORKERS), "--scheme", "data", "--workspace", f"{folder}/run"]
-        command = [sys.executable, "-m", "netpart", "run", str(path), *options]
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as run:
-            return max(_look_until_end(run))
-
-
-def _look_until_end(run: subprocess.Popen[bytes]) -> list[int]:
-    """The bytes that the workers of ``run`` have, of each look at them."""
-    found = [0]
-    while run.poll() is None:
-        with suppress(OSError, TypeError):  # a process has ended
-            processes = [each for child in children(run.pid) for each in (child, *children(child))]
-            found.append(sum(map(_private_bytes, processes)))
-        sleep(LOOK)
-    return found
-
-
-def _private_bytes(process: int) -> int:
-    """Bytes of a worker that no file and no other process has; 0 for what is not a worker."""
-    if WORKER not in Path(f"/proc/{process}/cmdline").read_text(encoding="utf-8"):
-        return 0
-    rollup = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="utf-8")
-    return 1024 * sum(map(int, re.findall(r"^Pss_Anon:\s+(\d+) kB", rollup, re.M)))
+    return int(median(most_memory(proto, own_bytes) - most_memory(plain, own_bytes) for _ in range(repeats)))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container
 
 from netpart.graph.net import Net, Node, Parameter, Source
-from netpart.proto.job_pb2 import LayerProto
+from netpart.plan.price.like_layers import unnamed_conf
 
 LayerKind = tuple[object, ...]
 
@@ -17,15 +17,9 @@ LayerKind = tuple[object, ...]
 def planned_layer_kind(net: Net, node: Node, rate: float, shared: Container[Parameter]) -> LayerKind:
     """A key that is equal for layers of one kind; ``rate`` is the work per counted FLOP, ``shared`` are the parameters
     that several layers use."""
-    conf = LayerProto()
-    conf.CopyFrom(node.conf)
-    conf.ClearField("name")
-    conf.ClearField("srclayers")
-    for param in conf.param:
-        param.ClearField("name")
     elements = tuple(net.element(node.index, output) for output in range(len(node.layer.outputs)))
     return (
-        type(node.layer), conf.SerializePartialToString(deterministic=True), node.layer.inputs, node.layer.outputs,
+        type(node.layer), unnamed_conf(node.conf), node.layer.inputs, node.layer.outputs,
         elements,
         net.trained[node.index], tuple(net.carries_gradient(node, k) for k in range(len(node.sources))),
         tuple((p.owner == node.index, p in shared) for p in node.params),

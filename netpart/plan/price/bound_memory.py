@@ -1,8 +1,9 @@
 """Bound memory: what a worker's process keeps for its bound instructions, besides their arrays.
 
 oneDNN keeps code and tables for each primitive that it made, once for all that are alike, and a handle for each that is
-bound to memory. Python keeps the objects of each instruction. The bytes are those of oneDNN 3.2 and CPython 3.11 on a
-processor with AVX-512; `tests/plan/price/test_bound_memory.py` holds them against what is allocated.
+bound to memory. Python keeps the objects of each instruction. The bytes are not derived: with these four numbers the
+sums came nearest to what the processes of eight nets took, with CPython 3.11 on a processor with AVX2
+(`benchmarks/resident_memory.py`). `tests/plan/price/test_bound_memory.py` holds them against what is allocated.
 """
 
 from __future__ import annotations

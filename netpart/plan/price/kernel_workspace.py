@@ -40,12 +40,7 @@ _FOUND: dict[Key, CallMemory] = {}
 
 def workspace_bytes(program: WorkerProgram, job: JobProto) -> int:
     """Bytes of the workspace of a worker of ``job``. 0 on a GPU, whose libraries choose it when they are used."""
-    return _widest_scratch(count_calls(program, job))
-
-
-def _widest_scratch(calls: Counter[Key]) -> int:
-    """Bytes of the workspace that ``calls``, of ``count_calls``, share."""
-    return max((call_memory(key).scratch for key in calls), default=0)
+    return max((call_memory(key).scratch for key in count_calls(program, job)), default=0)
 
 
 def call_memory(key: Key) -> CallMemory:

@@ -39,14 +39,19 @@ class LikeLayers:
         return self.known[key]
 
 
+def unnamed_conf(conf: LayerProto) -> bytes:
+    """``conf`` without names: those of the layer, of what it reads and of its parameters."""
+    unnamed = LayerProto()
+    unnamed.CopyFrom(conf)
+    unnamed.ClearField("name")
+    unnamed.ClearField("srclayers")
+    for param in unnamed.param:
+        param.ClearField("name")
+    return unnamed.SerializePartialToString(deterministic=True)
+
+
 def _kind_key(layer: Layer) -> Hashable:
     """Equal for like layers."""
-    conf = LayerProto()
-    conf.CopyFrom(layer.conf)
-    conf.ClearField("name")
-    conf.ClearField("srclayers")
-    for param in conf.param:
-        param.ClearField("name")
     shapes = tuple(spec.shape for spec in layer.params)
     whole = layer.needs(layer.output.whole)
-    return type(layer), conf.SerializePartialToString(deterministic=True), layer.inputs, layer.outputs, shapes, whole
+    return type(layer), unnamed_conf(layer.conf), layer.inputs, layer.outputs, shapes, whole
