@@ -198,7 +198,7 @@ class ElasticCoordinator(Coordinator):
 
     def look_for_losses(self, team: Team) -> None:
         """Give up each worker that has ended, is stopped or is not heard."""
-        self.watch.members = self.watched
+        self.watch.members, self.watch.is_awaited = self.watched, bool(self.gathering or self.starting)
         while (verdict := self.watch.look(monotonic(), team.dead(), team.stopped)) is not None:
             self.lose(verdict.rank, verdict.text, team)
             self.watch.members = self.watched

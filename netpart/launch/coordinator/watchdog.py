@@ -4,8 +4,8 @@ acts.
     process ended                            -> at once
     its link closed, on a host whose         -> after ``closed_seconds``
     processes cannot be inspected
-    stopped (SIGSTOP), or on a host whose    -> after SILENT_SECONDS without a heartbeat
-    processes cannot be inspected
+    stopped (SIGSTOP), or on a host whose    -> after SILENT_SECONDS without a heartbeat,
+    processes cannot be inspected               or AWAITED_SECONDS while all others wait for it
     alive but silent: the interpreter is     -> after ``patience`` seconds
     blocked, or the host is busy
     never introduced itself                  -> after ``start_seconds``
@@ -24,6 +24,8 @@ from netpart.proto.control_pb2 import BeatProto
 SILENT_SECONDS = 3.0
 """After this time without a heartbeat, a stopped worker or a lost link counts as lost. A heartbeat arrives every
 BEAT_SECONDS."""
+AWAITED_SECONDS = 1.5
+"""The same while the team regroups: all other workers stand still until this one answers."""
 GAP_SECONDS = 1.5
 """If this process was suspended for so long, it could not receive anything, and no worker is to blame."""
 
@@ -87,6 +89,7 @@ class Watchdog:
     ``patience`` is how many seconds a living but silent worker has. ``start_seconds`` is how many a worker has to
     introduce itself. ``hint`` is advice for the user about a worker that did not, and ``absence`` says what it did not
     do, with ``{}`` for the seconds. ``closed_seconds`` is how long after its link has closed a worker counts as lost.
+    ``is_awaited``: the team regroups.
     """
 
     def __init__(
@@ -101,6 +104,7 @@ class Watchdog:
         self.looked = now
         self.start_seconds = start_seconds
         self.hint = hint
+        self.is_awaited = False
         for member in members:
             member.heard = now
 
@@ -131,7 +135,7 @@ class Watchdog:
     def silence(self, member: MemberRecord, now: float, stopped: Callable[[int], bool]) -> FailureVerdict | None:
         """The verdict on one living worker."""
         silent = now - member.heard
-        if silent <= SILENT_SECONDS:
+        if silent <= (AWAITED_SECONDS if self.is_awaited else SILENT_SECONDS):
             return None
         last = f"last heard in {member.last_moment()}"
         if stopped(member.seat):

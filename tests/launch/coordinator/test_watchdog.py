@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from netpart.launch.coordinator.watchdog import SILENT_SECONDS, FailureVerdict, MemberRecord, Watchdog, describe_moment
+from netpart.launch.coordinator.watchdog import (
+    AWAITED_SECONDS,
+    SILENT_SECONDS,
+    FailureVerdict,
+    MemberRecord,
+    Watchdog,
+    describe_moment,
+)
 from netpart.launch.teams.meeting import JoinTeam, Meeting
 from netpart.launch.teams.team import START_SECONDS
 from netpart.proto.control_pb2 import BeatProto
@@ -64,6 +71,21 @@ def test_a_stopped_worker_is_blamed_within_five_seconds(introduced: bool) -> Non
     assert SILENT_SECONDS < found[0] < 4.5
     assert found[1].startswith("stopped, or its link is lost: not heard for 3.")
     assert found[1].endswith("last heard in train step 7, forward conv1-01")
+
+
+def test_a_stopped_worker_that_all_others_wait_for_is_blamed_sooner() -> None:
+    scene = Scene()
+    scene.watch.is_awaited = True
+    scene.stopped.add(1)
+    found = scene.blamed_after(10)
+    assert found is not None
+    assert AWAITED_SECONDS < found[0] < SILENT_SECONDS
+
+
+def test_a_busy_worker_that_all_others_wait_for_has_as_long_as_any() -> None:
+    scene = Scene()
+    scene.watch.is_awaited = True
+    assert scene.blamed_after(SILENT_SECONDS) is None
 
 
 def test_a_worker_whose_link_closes_is_blamed_at_once() -> None:
