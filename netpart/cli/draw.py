@@ -95,9 +95,9 @@ def _check_looks(args: argparse.Namespace, asked: str, chosen: str) -> None:
     for name, look in LOOKS.items():
         option = f"--{name.replace('_', '-')}"
         if getattr(args, name) and asked:
-            raise ConfigError(option, "a drawing of the net", asked, f"leave out {option} or {asked}")
+            raise ConfigError(option, "a drawing of the net", asked, f"omit {option} or {asked}")
         if getattr(args, name) and chosen not in LOOK_FORMATS[look]:
-            raise ConfigError(option, f"a format out of {', '.join(LOOK_FORMATS[look])}", chosen, f"leave out {option}")
+            raise ConfigError(option, f"a format out of {', '.join(LOOK_FORMATS[look])}", chosen, f"omit {option}")
 
 
 def _output_format(output: Path | None) -> str:

@@ -86,7 +86,7 @@ def _list_edges(args: argparse.Namespace) -> int:
 
 
 def _print_edges(found: Sequence[EdgeBytes]) -> None:
-    """Print the edges that move most, with their share of all bytes, and what tells why."""
+    """Print the edges that move most, with their share of all bytes, and what explains it."""
     from netpart.cli.table import TextTable
     from netpart.units import bytes_text
 

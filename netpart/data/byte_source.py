@@ -17,7 +17,7 @@ AHEAD = 1 << 12
 class ByteSource(ABC):
     """An open file. ``size`` is its size in bytes when it was opened; ``path`` names it in messages.
 
-    ``version`` differs between two contents of one path; "" if nothing tells them apart.
+    ``version`` differs between two contents of one path; "" if nothing distinguishes them.
     """
 
     size: int

@@ -12,7 +12,7 @@ from netpart.errors import DataError, os_error_text
 from netpart.files import open_file
 
 SETTLED = 2.0
-"""Seconds after its last change from which on the time of a file tells its versions apart: file systems round it."""
+"""Seconds after its last change from which on the time of a file distinguishes its versions: file systems round it."""
 
 
 class FileBytes(ByteSource):
@@ -55,7 +55,7 @@ class FileBytes(ByteSource):
 
 
 def _local_version(status: os.stat_result) -> str:
-    """What tells the versions of a file apart; "" for one that changed just now, as it may do so again unnoticed."""
+    """What distinguishes the versions of a file; "" for one that changed just now, as it may do so again unnoticed."""
     if abs(time.time() - status.st_mtime) < SETTLED:
         return ""
     return f"{status.st_dev} {status.st_ino} {status.st_mtime_ns} {status.st_ctime_ns}"

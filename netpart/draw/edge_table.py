@@ -12,7 +12,7 @@ from netpart.draw.picture import Picture
 class EdgeBytes:
     """What an edge moves in a step, over all workers: ``forward`` values and ``backward`` gradients.
 
-    ``edge`` names the two layers, or what is summed; ``carried_by`` tells the collectives, or the number of bridges.
+    ``edge`` names the two layers, or what is summed; ``carried_by`` names the collectives, or the number of bridges.
     """
 
     edge: str

@@ -3,7 +3,7 @@
     embed  norm-a1 … after-m1  norm-a2 … after-m2  norm-a3 … after-m3  loss        3 × norm-a1 … norm-a3
 
 Chains are equal if they follow each other, and their layers are equal one by one: type, settings, shapes, workers, and
-how far before it each layer is that it reads. So a chain is told from the one before by its place alone.
+how far before it each layer is that it reads. So only its place distinguishes a chain from the one before.
 """
 
 from __future__ import annotations

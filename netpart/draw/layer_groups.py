@@ -130,7 +130,7 @@ def _group_signature(folded: Quotient, number: int) -> object:
         return number
     read = [folded.groups[arrow.source].extent for arrow in folded.arrows if arrow.target == number]
     names = [box.layer for box in group.boxes]
-    # The layers of an equal chain have any names: they are told by their place.
+    # The layers of an equal chain have any names: their place identifies them.
     named = all(name.startswith(group.name) for name in names)
     local = [name.removeprefix(group.name) for name in names] if named else range(len(names))
     looks = [(box.type, box.extent, box.worker, folded.picture.confs.get(box.layer)) for box in group.boxes]

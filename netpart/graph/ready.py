@@ -43,7 +43,7 @@ def find_run_faults(partition: Partition, held: Collection[str] = ()) -> list[Jo
         net = micros[0].graph.net
         for node in net.nodes:
             with found.collecting(), locate_errors(node.at, node.conf):
-                require_training_classes(partition, node)  # first: a class too many is then told by its name
+                require_training_classes(partition, node)  # first: the error then names a class too many
                 _check_data(net, node)
             _check_parameters(node, held, found)
     return found.found

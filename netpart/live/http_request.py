@@ -21,7 +21,7 @@ class HttpRequest:
 
 @dataclass(frozen=True)
 class HttpRefusal(Exception):
-    """An answer with an error: its ``status`` and the ``text`` that tells what to do."""
+    """An answer with an error: its ``status`` and the ``text`` that says what to do."""
 
     status: str
     text: str

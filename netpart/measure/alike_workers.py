@@ -149,7 +149,7 @@ class AlikeWorkers:
         return self.started[key]
 
     def reports(self, worker: int) -> Iterator[tuple[int, int]]:
-        """Each worker that tells this one that it has finished a step, and at which turn it does."""
+        """Each worker that reports to this one that it has finished a step, and at which turn it does."""
         for peer in self.partners[worker][0]:
             yield peer, self.partners[peer][1].index(worker)
 

@@ -1,4 +1,4 @@
-"""Core probe: a process that measures the speed of its core when it is told to, alone or at the same time as others.
+"""Core probe: a process that measures the speed of its core on request, alone or at the same time as others.
 
     python -m netpart.measure.core_probe     reads "products" or "streams", line by line, and writes operations a second
 

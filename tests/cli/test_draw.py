@@ -148,7 +148,7 @@ def test_a_drawing_may_run_to_the_right(job: Path, netpart: Netpart) -> None:
     ("options", "said"),
     [
         (("--fold", "blocks", "--format", "json"), "--fold: expected a format out of dot, svg, txt, got json"),
-        (("--rankdir", "LR"), "--rankdir: expected a format out of dot, svg, got txt; leave out --rankdir"),
+        (("--rankdir", "LR"), "--rankdir: expected a format out of dot, svg, got txt; omit --rankdir"),
         (("--hide-helpers", "--turns"), "--hide-helpers: expected a drawing of the net, got --turns"),
     ],
 )

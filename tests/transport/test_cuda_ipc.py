@@ -1,4 +1,4 @@
-"""CudaIpcTransport: what the law leaves out: the order of devices, which lag behind their hosts; places, refusals."""
+"""CudaIpcTransport: what the law omits: the order of devices, which lag behind their hosts; places, refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MemoryTransport: what the law leaves out: recycled buffers, counts, closing."""
+"""MemoryTransport: what the law omits: recycled buffers, counts, closing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MpiTransport: what the law leaves out: real ranks, addresses, frames that take turns, strangers, closing, start."""
+"""MpiTransport: what the law omits: real ranks, addresses, frames that take turns, strangers, closing, start."""
 
 from __future__ import annotations
 

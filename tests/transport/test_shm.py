@@ -1,4 +1,4 @@
-"""ShmTransport: what the law leaves out: another process, its death, addresses, limits, what is let go of."""
+"""ShmTransport: what the law omits: another process, its death, addresses, limits, what is let go of."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ZeroMQTransport: what the law leaves out: strangers, limits, addresses, slots, closing."""
+"""ZeroMQTransport: what the law omits: strangers, limits, addresses, slots, closing."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def _group_members(members: Iterator[TarMember], suffix: str) -> Iterator[_TarSa
 
 
 def _index_cache(file: ByteSource, settings: UrlSettings | None) -> BlockCache | None:
-    """Where the index of a file is kept; None if nothing tells its versions apart, or there is no usable cache."""
+    """Where the index of a file is kept; None if nothing distinguishes its versions, or there is no usable cache."""
     with suppress(DataError):  # a local file needs no cache
         return open_block_cache(settings) if settings and file.version else None
     return None

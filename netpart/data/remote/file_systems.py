@@ -29,7 +29,7 @@ Fetch = Callable[[int, int], bytes]
 
 
 class FileFacts(NamedTuple):
-    """The size of a file on a server, and what tells its versions apart ("": nothing does)."""
+    """The size of a file on a server, and what distinguishes its versions ("": nothing does)."""
 
     size: int
     version: str

@@ -180,7 +180,7 @@ class FoldedGraph:
         }  # fmt: skip
 
     def _needing_box(self, arrow: Arrow) -> int:
-        """The helper that tells why ``arrow`` is there: what joins what it brings, or else its receiving end."""
+        """The helper that explains why ``arrow`` is there: what joins what it brings, or else its receiving end."""
         reader = self.tree.parts[self._first_reader.get(arrow.target, arrow.target)]
         joins = reader.part is not None and reader.part.kind in (CONCATE, SUM)
         return self.numbers[reader if joins else self.tree.parts[arrow.target]]

@@ -53,7 +53,7 @@ class RunOptions:
     the averages stored next to ``restore``. ``trace``: the run only trains, and every worker reports its actions with
     their times. ``kernels``: the kernels of the job, in words. ``take`` receives the values of the partition's result
     layer, if it has one. ``seal``: how links are sealed. ``kept`` are the checkpoints that this run has written before
-    it was started again; None for those that a resumed run finds. ``repeats`` tells whether the run starts again after
+    it was started again; None for those that a resumed run finds. ``repeats`` says whether the run starts again after
     an error; ``returns``: a coordinator that dies comes back.
     """
 
@@ -291,7 +291,7 @@ class Conversation:
             self.listener(Saved(written.step, path, written.best))
 
     def confirmation(self, member: MemberRecord, step: int) -> Callable[[], None]:
-        """What tells ``member``, at the socket that it now writes with, that the checkpoint of ``step`` is in place."""
+        """What informs ``member``, at the socket that it now writes with, that the checkpoint of ``step`` is in place."""
         asker, message = member.asker, ControlProto(checkpoint_written=CheckpointProto(step=step))
         return lambda: self.answer(asker, message)
 

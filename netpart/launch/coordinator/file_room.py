@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 
 class FileRoom:
-    """Tells ``say`` when this process cannot open any more files or connections, and when it can again."""
+    """Reports to ``say`` when this process cannot open any more files or connections, and when it can again."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self.say = say

@@ -21,7 +21,7 @@ class Gathering:
     asked: float = 0.0
     awaited: set[int] = field(default_factory=set)
     waits: bool = False
-    """True once the user was told that too few workers are there."""
+    """True once it was reported that too few workers are there."""
     lost: list[str] = field(default_factory=list)
     joined: list[str] = field(default_factory=list)
 

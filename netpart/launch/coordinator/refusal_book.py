@@ -1,4 +1,4 @@
-"""RefusalBook: the frames that workers received and dropped, and when the user is told."""
+"""RefusalBook: the frames that workers received and dropped, and when that is reported to the user."""
 
 from __future__ import annotations
 

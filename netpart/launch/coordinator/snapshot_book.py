@@ -21,9 +21,9 @@ class SnapshotBook:
         self._dropped: set[int] = set()
 
     def hear(self, said: SnapshotProto) -> SnapshotProto | None:
-        """Take what a worker tells; return the decision for all workers, if there is one now.
+        """Take what a worker reports; return the decision for all workers, if there is one now.
 
-        Raises ValueError for a step or outcome that no worker tells.
+        Raises ValueError for a step or outcome that no worker reports.
         """
         step, outcome = said.step, said.outcome
         if step < 0 or not 0 <= said.rank < self.workers:

@@ -1,4 +1,4 @@
-"""WatchBook: what the coordinator tells listeners that watch a run closely: positions of workers, and sampled steps."""
+"""WatchBook: what listeners that watch a run closely get: positions of workers, and sampled steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SnapshotSchedule: when a worker takes a snapshot, and what it tells the coordinator of it.
+"""SnapshotSchedule: when a worker takes a snapshot, and what it reports to the coordinator.
 
     worker                     coordinator
     STORED(step)    ──────▶                       its regions are copied, and its buddy has those that it sent
@@ -30,7 +30,7 @@ Sums = tuple[int, Sequence[float]]
 class SnapshotSchedule:
     """Snapshots of ``player``, worker ``rank`` of ``team``, every ``freq`` steps and before the first one.
 
-    The first one gives the regions of a run that was cut anew their two copies again. ``send`` tells the coordinator,
+    The first one gives the regions of a run that was cut anew their two copies again. ``send`` reports that,
     with ``sums`` at the time of the snapshot: who goes back to it reports them with the steps that follow. ``seconds``
     is the processor time of this thread in snapshots; ``first`` is step, processor time of the thread and ``seconds``
     after the first one.

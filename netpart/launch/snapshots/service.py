@@ -106,7 +106,7 @@ class RegionService:
             self._sent.clear()
 
     def send(self, address: str, generation: Generation, names: Sequence[RegionName], sender: int) -> None:
-        """Send whole regions of the store to the service at ``address``, in the background. ``sent`` tells the end."""
+        """Send whole regions of the store to the service at ``address``, in the background. ``sent`` reports the end."""
         self._orders.append((address, generation, names, sender))
         self._ring.send(b"")
 
@@ -193,7 +193,7 @@ class RegionService:
         try:
             self._router.send_multipart([name, *pack_region_message(self._sealer, answer, data)], zmq.NOBLOCK)
         except zmq.ZMQError:
-            return  # who asked is gone, or reads nothing: its own deadline tells it
+            return  # who asked is gone, or reads nothing: its own deadline shows it
 
     def _reply(self, head: RegionHeadProto, payload: memoryview) -> tuple[RegionHeadProto, bytes]:
         generation = Generation(head.team, head.step)

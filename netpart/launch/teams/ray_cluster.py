@@ -33,7 +33,7 @@ END_SECONDS = 0.5
 """How long actors may take to end after Ray has been asked to kill them. Those of a lost node never answer, and Ray
 ends all others with the connection."""
 NOTICE_SECONDS = 2.0
-"""After this time without room in the cluster the user is told why."""
+"""After this time without room in the cluster the reason is reported."""
 NEVER = "The actor never ran"
 """How a line of Ray begins that follows the reason and only says that an actor did not start."""
 ADVICE = re.compile(r" Some common causes include| The task may or may not")

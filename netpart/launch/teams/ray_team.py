@@ -47,7 +47,7 @@ class RayTeam(OpenSeats):
 
     parting_seconds = 0.0
     closed_seconds = 0.5
-    """Ray tells how a worker ended, and the end of its log, a moment later."""
+    """Ray reports how a worker ended, and the end of its log, a moment later."""
 
     def __init__(self, plan: TeamPlan) -> None:
         assert plan.partition is not None, "run._team_plan gives it"

@@ -51,7 +51,7 @@ def search_plans(
     priced: PricedJob, limit: float = 10.0, report: Callable[[str], None] = lambda text: None
 ) -> PlanSearch:
     """Search the plans of ``priced`` for ``limit`` seconds of the processor, or LEAST, after the first tables are made;
-    ``report`` is told of progress.
+    ``report`` is called with the progress.
 
     Raises NetpartError for more than MOST_WORKERS workers.
     """

@@ -126,9 +126,9 @@ def _update_calls(program: WorkerProgram, phase: Program, kernels: Kernels, upda
             if holding.parameter.spec.running is None:
                 yield _updater_key(shape, each.norm is not None, kernels, updater)
             else:
-                yield _array_key("follow_mean", shape, kernels)
+                yield _mean_key(shape, kernels)
         elif isinstance(each, AddSquares):
-            yield _array_key("add_squares", each.source.shape, kernels)
+            yield _squares_key(each.source.shape, kernels)
 
 
 def _updater_key(shape: Shape, clips: bool, kernels: Kernels, updater: Updater) -> Key:
@@ -141,16 +141,21 @@ def _updater_key(shape: Shape, clips: bool, kernels: Kernels, updater: Updater) 
     return key
 
 
-def _array_key(verb: str, shape: Shape, kernels: Kernels) -> Key:
-    """The call of a ``verb`` on arrays of ``shape``: follow_mean or add_squares."""
-    key = verb, shape, type(kernels), str(kernels.dtype)
+def _mean_key(shape: Shape, kernels: Kernels) -> Key:
+    """A running mean of ``shape`` that follows another one."""
+    key = "follow_mean", shape, type(kernels), str(kernels.dtype)
     if key not in _FOUND:
-        w, g = _empty_arrays(shape, 2, kernels)
-        calls = {
-            "follow_mean": lambda: kernels.follow_mean(w, g, keep=0.9),
-            "add_squares": lambda: kernels.add_squares(np.empty(1), g),
-        }
-        _FOUND[key] = _bind(kernels, calls[verb])
+        mean, value = _empty_arrays(shape, 2, kernels)
+        _FOUND[key] = _bind(kernels, lambda: kernels.follow_mean(mean, value, keep=0.9))
+    return key
+
+
+def _squares_key(shape: Shape, kernels: Kernels) -> Key:
+    """The sum of squares of a gradient of ``shape``."""
+    key = "add_squares", shape, type(kernels), str(kernels.dtype)
+    if key not in _FOUND:
+        (gradient,) = _empty_arrays(shape, 1, kernels)
+        _FOUND[key] = _bind(kernels, lambda: kernels.add_squares(np.empty(1), gradient))
     return key
 
 

@@ -11,7 +11,7 @@ workers are watched, the busiest among them, as a floor for some is a floor for 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -28,6 +28,8 @@ from netpart.spec import Placement, Region, Shard, extent, size
 
 WATCHED = 16
 """Workers that are watched: half of them the busiest, the others at even distances."""
+Begins = Callable[[int, Floats, dict[int, Floats]], list[Floats]]
+"""What a node waits for on the watched workers, from their free moments and the ends of other nodes."""
 ALMOST = 1 - 1e-9
 """Sums in another order differ by rounding."""
 
@@ -112,8 +114,8 @@ class FloorModel:
         if delayed:
             return micro_batches * pace * ALMOST
         # The sums that backward does not hide are least if it takes a share of them.
-        ending = max(self.pass_floor(returns=True), self.sum_floor() / micro_batches)
-        return (self.pass_floor() + ending + (micro_batches - 1) * pace) * ALMOST
+        ending = max(self.backward_floor(), self.sum_floor() / micro_batches)
+        return (self.forward_floor() + ending + (micro_batches - 1) * pace) * ALMOST
 
     def memory_floor(self) -> int:
         """Bytes that a watched worker needs at least: parameters, and the gradients of those that are trained."""
@@ -136,26 +138,41 @@ class FloorModel:
                     if box is not None:
                         yield node, shard, parameter, box
 
-    def pass_floor(self, returns: bool = False) -> float:
-        """The least seconds of a micro-batch forward, or with ``returns`` of one backward. As in ``pass_ends``, but of
-        watched workers, each of which waits for none but itself."""
-        seconds = self.works[:, self.watched] / self.speeds[self.watched, None]
-        moves = self.transfers(returns)
-        free, nothing = np.zeros(len(self.watched)), np.zeros(len(self.watched))
-        done: dict[int, Floats] = {}
-        reads = self.readers if returns else [{source.node for source in node.sources} for node in self.net.nodes]
-        for n in reversed(range(len(reads))) if returns else range(len(reads)):
+    def forward_floor(self) -> float:
+        """The least seconds of a micro-batch forward: a layer waits for what it reads, and for its transfer."""
+        moves = self.transfers(returns=False)
+        reads = [{source.node for source in node.sources} for node in self.net.nodes]
+
+        def begins(n: int, free: Floats, ends: dict[int, Floats]) -> list[Floats]:
+            return [free, *(ends[source] + moves.get(source, 0.0) for source in reads[n])]
+
+        return self.play_pass(range(len(reads)), begins, self.seconds[:, :, 0])
+
+    def backward_floor(self) -> float:
+        """The least seconds of a micro-batch backward: a layer waits for its readers' gradients, but not for those of
+        their parameters. Sending what it needs of them keeps its workers busy."""
+        moves, late = self.transfers(returns=True), self.seconds[:, :, 2]
+
+        def begins(n: int, free: Floats, ends: dict[int, Floats]) -> list[Floats]:
+            return [free + moves.get(n, 0.0), *(ends[reader] - late[reader] for reader in self.readers[n])]
+
+        return self.play_pass(reversed(range(len(late))), begins, self.seconds[:, :, 1])
+
+    def play_pass(self, order: Iterable[int], begins: Begins, seconds: Floats) -> float:
+        """When the last watched worker has computed all nodes in this ``order``, each from the latest moment of
+        ``begins`` on. As in ``pass_ends``, but each worker waits for none but itself."""
+        free, ends = np.zeros(len(self.watched)), dict[int, Floats]()
+        for n in order:
             here = self.missing.present(self.placements[n])
-            if returns:
-                begin = free + moves.get(n, nothing)
-                arrived = [done[reader] for reader in reads[n]]
-            else:
-                begin = free
-                arrived = [done[source] + moves.get(source, nothing) for source in reads[n]]
-            end = np.maximum.reduce([begin, *arrived]) + seconds[n, :, int(returns)]
-            free = np.where(here, end, free)
-            done[n] = np.where(here, end - seconds[n, :, 2] * returns, 0.0)
+            end = np.maximum.reduce(begins(n, free, ends)) + seconds[n]
+            free, ends[n] = np.where(here, end, free), np.where(here, end, 0.0)
         return float(free.max(initial=0.0))
+
+    @cached_property
+    def seconds(self) -> Floats:
+        """The least seconds of each node on each watched worker: (nodes, watched workers, fields of PartWork)."""
+        found: Floats = self.works[:, self.watched] / self.speeds[self.watched, None]
+        return found
 
     def transfers(self, returns: bool) -> dict[int, Floats]:
         """The least seconds until each layer's output has arrived at the watched workers. With ``returns``, those for

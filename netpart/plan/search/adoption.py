@@ -30,7 +30,7 @@ def _adopt_faster(proposals: list[Proposal], name: str, others: Iterable[Proposa
 def _find_fastest(proposals: Sequence[Proposal]) -> Proposal | None:
     """The proposal that takes least; None without any.
 
-    A simulation counts more than a prediction leaves out, so one that was not simulated is compared with the fastest
+    A simulation counts more than a prediction omits, so one that was not simulated is compared with the fastest
     simulated one by what is predicted of both.
     """
     simulated = [p for p in proposals if p.row.predicted is not None]
