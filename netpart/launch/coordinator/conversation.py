@@ -291,7 +291,7 @@ class Conversation:
             self.listener(Saved(written.step, path, written.best))
 
     def confirmation(self, member: MemberRecord, step: int) -> Callable[[], None]:
-        """What informs ``member``, at the socket that it now writes with, that the checkpoint of ``step`` is in place."""
+        """What informs ``member``, at the socket that it now uses, that the checkpoint of ``step`` is in place."""
         asker, message = member.asker, ControlProto(checkpoint_written=CheckpointProto(step=step))
         return lambda: self.answer(asker, message)
 

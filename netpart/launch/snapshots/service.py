@@ -106,7 +106,7 @@ class RegionService:
             self._sent.clear()
 
     def send(self, address: str, generation: Generation, names: Sequence[RegionName], sender: int) -> None:
-        """Send whole regions of the store to the service at ``address``, in the background. ``sent`` reports the end."""
+        """Send whole regions of the store to the service at ``address``, in the background. ``sent`` has the end."""
         self._orders.append((address, generation, names, sender))
         self._ring.send(b"")
 
