@@ -1,4 +1,4 @@
-"""A real Slurm: an elastic run loses a task, and workers of another step and of another job take part in its place."""
+"""A real Slurm: an elastic run loses a task, or a node, and workers of another step and of another job take part."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import pytest
 from netpart.launch.run import run_job
 from netpart.proto.reader import read_job
 from netpart.resources import resource_folder
-from tests.end2end.slurm import DEADLINE, Slurm, missing_slurm, until
+from tests.end2end.slurm import DEADLINE, Slurm, all_processes, environment_of, missing_slurm, until
 from tests.launch.elastic.losses import check_equal
 from tools.fault_jobs import LENET
 
@@ -36,7 +36,7 @@ SETTINGS = (
 
 
 class ElasticJob:
-    """A job of Slurm with three tasks, for two to four workers, in ``folder``."""
+    """A job of Slurm with three tasks, on one node or on one each, for two to four workers, in ``folder``."""
 
     def __init__(self, slurm: Slurm, folder: Path) -> None:
         self.slurm, self.folder = slurm, folder
@@ -44,12 +44,14 @@ class ElasticJob:
         self.conf.write_text(LENET)
         self.token.touch(0o600)
         self.token.write_text(secrets.token_hex(16))
-        size = ("--nodes=1", "--ntasks-per-node=3", "--cpus-per-task=1", f"--output={self.out}", f"--chdir={folder}")
+        nodes = len(slurm.names)
+        size = (f"--nodes={nodes}", f"--ntasks-per-node={3 // nodes}", "--cpus-per-task=1")
+        files = (f"--output={self.out}", f"--chdir={folder}")
         environment = f"--export=ALL,OMP_NUM_THREADS=1,PATH={BIN}:{os.environ['PATH']}"
         elastic = ("--elastic=2..4", f"--token-file={self.token}", f"--workspace={folder}/run")
         settings = [f"--set={setting}" for setting in SETTINGS]
         run = (str(SCRIPT), str(self.conf), *elastic, *settings)
-        self.number = slurm.call("sbatch", "--parsable", "--no-kill", *size, environment, *run).strip()
+        self.number = slurm.call("sbatch", "--parsable", "--no-kill", *size, *files, environment, *run).strip()
 
     def said(self) -> str:
         """What the job has written so far."""
@@ -58,7 +60,7 @@ class ElasticJob:
     def kill_task(self, rank: int) -> None:
         """Kill the processes of a task of the first step."""
         wanted = {f"SLURM_JOB_ID={self.number}", f"SLURM_PROCID={rank}", "SLURM_STEP_ID=0"}
-        found = [pid for pid in map(int, filter(str.isdecimal, os.listdir("/proc"))) if wanted <= _environment_of(pid)]
+        found = [pid for pid in all_processes() if wanted <= environment_of(pid)]
         assert found, "no process of the task"
         for pid in found:
             with suppress(ProcessLookupError):
@@ -85,12 +87,11 @@ class ElasticJob:
         lines = file.read_text().splitlines() if file.exists() else []
         return [line for line in map(json.loads, lines) if "change" in line]
 
-
-def _environment_of(pid: int) -> set[str]:
-    """The variables of a process, none if it is gone."""
-    with suppress(OSError):
-        return set(Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace").split("\0"))
-    return set()
+    def check_parameters(self) -> None:
+        """Raise AssertionError unless the parameters are those of one worker that nothing happened to."""
+        expected = self.folder / "expected"
+        run_job(read_job(self.conf, SETTINGS), 1, launcher="threads", workspace=expected)
+        check_equal(self.folder / "run", expected, STEPS)
 
 
 def test_workers_of_other_steps_and_jobs_take_the_place_of_a_lost_task(tmp_path: Path) -> None:
@@ -108,6 +109,18 @@ def test_workers_of_other_steps_and_jobs_take_the_place_of_a_lost_task(tmp_path:
     assert len(changes[0]["lost"]) == 1
     assert sum(len(change["joined"]) for change in changes) == 2
     assert changes[-1]["workers"] == 4
-    expected = tmp_path / "expected"
-    run_job(read_job(job.conf, SETTINGS), 1, launcher="threads", workspace=expected)
-    check_equal(tmp_path / "run", expected, STEPS)
+    job.check_parameters()
+
+
+def test_a_run_goes_on_without_a_lost_node(tmp_path: Path) -> None:
+    with Slurm(tmp_path / "slurm", nodes=3) as slurm:
+        job = ElasticJob(slurm, tmp_path)
+        until(lambda: "Train @" in job.said(), f"the job trains; it wrote {job.said()}")
+        slurm.lose_node("node2")
+        until(lambda: slurm.state(job.number) in ("COMPLETED", "FAILED"), f"the job ends; it wrote {job.said()}")
+        state, nodes = slurm.state(job.number), slurm.node_states()
+    assert state == "COMPLETED", job.said()
+    assert nodes["node2"].startswith("down"), nodes
+    (change,) = job.changes()
+    assert (len(change["lost"]), change["workers"]) == (1, 2)
+    job.check_parameters()
