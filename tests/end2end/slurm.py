@@ -91,7 +91,7 @@ class Slurm:
         self.write_configuration()
         until((munge / "socket").exists, "munged listens")
         self.start("slurmctld", "-D")
-        self.slurmds = {name: self.start("slurmd", "-D", "-N", name) for name in self.names}
+        self.slurmds = {name: self.start_node(name) for name in self.names}
         until(lambda: set(self.node_states().values()) == {"idle"}, "all nodes are idle")
 
     def write_configuration(self) -> None:
@@ -111,6 +111,10 @@ class Slurm:
         with open(self.folder / f"{command[0]}.out", "ab") as log:
             self.daemons.append(subprocess.Popen(command, env=self.environment, stdout=log, stderr=log))
         return self.daemons[-1]
+
+    def start_node(self, name: str) -> subprocess.Popen[bytes]:
+        """Start the daemon of a node."""
+        return self.start("slurmd", "-D", "-N", name)
 
     def lose_node(self, name: str) -> None:
         """Kill all processes of a node, as if it lost its power: its daemon, and its tasks with what watches them."""

@@ -27,10 +27,10 @@ pytestmark = [pytest.mark.slurm, pytest.mark.skipif(bool(missing_slurm()), reaso
 SCRIPT = resource_folder("workers") / "slurm.sbatch"
 BIN = Path(sys.executable).parent
 NETPART = str(BIN / "netpart")
-STEPS = 2000
+STEPS, FREQ = 2000, 500
 SETTINGS = (
     f"train_steps={STEPS}", "disp_freq=10", "dtype=FLOAT64", "device=CPU", "neuralnet.scheme=DATA",
-    "neuralnet.remainder=SPREAD", "updater.learning_rate.base_lr=0.0001",
+    f"checkpoint_freq={FREQ}", "neuralnet.remainder=SPREAD", "updater.learning_rate.base_lr=0.0001",
 )  # fmt: skip
 """So many steps that workers come in time; at a small rate, rounding does not grow over them."""
 
@@ -123,4 +123,21 @@ def test_a_run_goes_on_without_a_lost_node(tmp_path: Path) -> None:
     assert nodes["node2"].startswith("down"), nodes
     (change,) = job.changes()
     assert (len(change["lost"]), change["workers"]) == (1, 2)
+    job.check_parameters()
+
+
+def test_a_job_that_has_lost_its_coordinator_resumes_when_it_is_requeued(tmp_path: Path) -> None:
+    with Slurm(tmp_path / "slurm", nodes=3) as slurm:
+        job = ElasticJob(slurm, tmp_path)
+        until((tmp_path / "run" / "checkpoint" / f"step{FREQ:08}.updater").exists, f"a checkpoint; {job.said()}")
+        slurm.lose_node("node0")
+        until(lambda: slurm.node_states()["node0"].startswith("down"), "Slurm knows that the node is lost")
+        assert slurm.state(job.number) == "RUNNING"  # without its script: such is --no-kill
+        slurm.start_node("node0")
+        until(lambda: not slurm.node_states()["node0"].startswith("down"), "the node is back")
+        slurm.call("scontrol", "requeue", job.number)
+        until(lambda: slurm.state(job.number) in ("COMPLETED", "FAILED"), f"the job ends; it wrote {job.said()}")
+        state = slurm.state(job.number)
+    assert state == "COMPLETED", job.said()
+    assert f"from step {FREQ}" in job.said()
     job.check_parameters()
