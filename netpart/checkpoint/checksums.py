@@ -1,19 +1,24 @@
-"""Checksums of a checkpoint's tensors, and a check that all elements are finite: one pass over the file computes both.
+"""Checksums of a checkpoint's tensors, and a check that all elements are finite: one pass over the bytes computes both.
 
 The file's metadata stores them under ``crc32``: the CRC-32 of each tensor's bytes as 8 hexadecimal digits, in the order
 of the tensors' names. Many processes write a file together, so its owner reserves the space when it creates the file,
 and fills it in after all have written. Files of other tools have no checksums.
+
+Who writes a range of a tensor scans it in its own memory (``WrittenRange``), and the owner joins the ranges: nothing is
+read again, and bytes that change on the way to the disk differ from their checksum. Only a tensor that is written
+another way, as rows that are no range, is scanned in the file.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, NamedTuple
-from zlib import crc32
+from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from netpart.checkpoint.crc import RunningCrc, join_crcs
 from netpart.errors import DataError
 
 if TYPE_CHECKING:
@@ -24,7 +29,9 @@ PLACE = f'"{KEY}":"'.encode()
 """The bytes that precede the checksums in a header. No string in it contains them: JSON writes its quotation mark as
 \\"."""
 BLOCK = 1 << 20
-"""Bytes that are read at a time: few enough to stay in the processor's cache, and a multiple of every item size."""
+"""Bytes that are scanned at a time: few enough to stay in the processor's cache, and a multiple of every item size."""
+SQUARES = 8192
+"""Elements whose squares are summed at a time: so few that no BLAS starts threads for them."""
 
 
 class TensorScan(NamedTuple):
@@ -32,6 +39,57 @@ class TensorScan(NamedTuple):
 
     checksum: int
     finite: bool
+
+
+class WrittenRange(NamedTuple):
+    """The result of one pass over ``nbytes`` bytes of a tensor from byte ``start`` on, which were written to a file."""
+
+    start: int
+    nbytes: int
+    checksum: int
+    finite: bool
+
+
+ROWS = WrittenRange(-1, 0, 0, True)
+"""Stands for bytes that were written but not scanned: with it, no ranges tile a tensor."""
+
+
+class RunningScan:
+    """One pass over ``nbytes`` bytes of elements ``item``, block by block."""
+
+    def __init__(self, item: np.dtype[Any], nbytes: int) -> None:
+        self.item = item
+        self.crc = RunningCrc(nbytes)
+        self.finite = True
+
+    def feed(self, block: NDArray[np.uint8]) -> None:
+        """Take the next bytes; all blocks but the last have BLOCK bytes."""
+        self.crc.feed(block)
+        self.finite = self.finite and are_finite(block.view(self.item))
+
+
+def are_finite(values: NDArray[Any]) -> bool:
+    """True if no element of an array of one axis is nan or infinite."""
+    if values.dtype.kind != "f":
+        return True
+    rows = values[: len(values) // SQUARES * SQUARES].reshape(-1, SQUARES)
+    rest = values[rows.size :]
+    # A sum of squares is fast, and never finite if one of them is not. Large numbers overflow: these are looked at.
+    with np.errstate(all="ignore"):
+        finite = np.isfinite(np.vecdot(rows, rows)).all() and np.isfinite(np.vecdot(rest, rest))
+    return bool(finite or np.isfinite(values).all())
+
+
+def join_ranges(ranges: Iterable[WrittenRange], nbytes: int) -> TensorScan | None:
+    """The scan of a tensor of ``nbytes`` bytes, of which ``ranges`` were written; None if they do not tile it."""
+    end, checksum, finite = 0, 0, True
+    for each in sorted(ranges):
+        if each.start != end:
+            return None
+        checksum = join_crcs(checksum, each.checksum, each.nbytes)
+        finite = finite and each.finite
+        end += each.nbytes
+    return TensorScan(checksum, finite) if end == nbytes else None
 
 
 def reserve_checksums(names: Collection[str]) -> dict[str, str]:
@@ -59,13 +117,10 @@ def parse_checksums(metadata: Mapping[str, str], names: Collection[str]) -> dict
 def scan_tensor(file: TensorFile, name: str) -> TensorScan:
     """Read a tensor once, block by block. Raises DataError if the file ends before the tensor does."""
     tensor = file.tensors[name]
-    checksum = 0
-    finite = True
+    scan = RunningScan(tensor.item, tensor.nbytes)
     block = np.empty(min(BLOCK, tensor.nbytes), np.uint8)
     for at in range(0, tensor.nbytes, BLOCK):
         part = block[: tensor.nbytes - at]
         file.read(part.data, tensor.offset + at)
-        # The previous value continues the CRC, so the blocks give the checksum of the whole tensor.
-        checksum = crc32(part.data, checksum)
-        finite = finite and bool(np.isfinite(part.view(tensor.item)).all())
-    return TensorScan(checksum, finite)
+        scan.feed(part)
+    return TensorScan(scan.crc.value, scan.finite)

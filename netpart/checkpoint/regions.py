@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from numpy.typing import NDArray
 
+from netpart.checkpoint.checksums import WrittenRange
 from netpart.spec import Region, Shape
 
 
 class RegionWriter(Protocol):
     """A checkpoint that is being written; see ``CheckpointWriter``."""
+
+    @property
+    def written(self) -> Mapping[str, Sequence[WrittenRange]]: ...
 
     def write_region(self, name: str, box: Region, array: NDArray[Any], shape: Shape | None = None) -> None: ...
 

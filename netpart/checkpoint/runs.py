@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product
+from itertools import islice, product
 from math import prod
 
 from netpart.spec import Region, Shape
@@ -29,3 +29,9 @@ def contiguous_runs(shape: Shape, box: Region) -> Iterator[tuple[int, int]]:
         return
     for place in product(*(range(a, b) for a, b in box[:inner])):
         yield sum(i * s for i, s in zip(place, strides, strict=False)) + lo * stride, (hi - lo) * stride
+
+
+def range_start(shape: Shape, box: Region) -> int | None:
+    """Where the only run of a box begins in the tensor, in elements; None if it has no run or several."""
+    runs = list(islice(contiguous_runs(shape, box), 2))
+    return runs[0][0] if len(runs) == 1 else None

@@ -2,10 +2,10 @@
 
 The file holds whole, unpartitioned tensors, so a run can resume with any number of workers and any partitioning. The
 owner creates the file at its final size, and every process writes its own regions. Once the owner knows that all have
-closed the file, it seals it with checksums and renames it to its final name:
+closed the file, and what they have written, it seals it with checksums and renames it to its final name:
 
-    owner     create ── write_region … ──────────────── seal ── place
-    others            join ── write_region … ── close ──┘
+    owner     create ── write_region … ──────────────────── note_written … ── seal ── place
+    others            join ── write_region … ── close ── .written ──┘
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netpart.checkpoint import checksums
-from netpart.checkpoint.header import write_header
+from netpart.checkpoint.checksums import RunningScan, TensorScan, WrittenRange
+from netpart.checkpoint.gathered_writes import GatheredWrites
+from netpart.checkpoint.header import StoredTensor, write_header
+from netpart.checkpoint.runs import range_start
 from netpart.checkpoint.tensor_file import OTHER, TensorFile
 from netpart.errors import FULL, DataError, StorageFailed, os_error_text
 from netpart.spec import Region, Shape
@@ -87,11 +90,16 @@ class Checkpoint(TensorFile):
 
 
 class CheckpointWriter(TensorFile):
-    """A checkpoint that is being written to a partial file; ``create_checkpoint`` and ``join_checkpoint`` make it."""
+    """A checkpoint that is being written to a partial file; ``create_checkpoint`` and ``join_checkpoint`` make it.
+
+    ``written``: by tensor, what was written of it.
+    """
 
     def __init__(self, path: Path) -> None:
         super().__init__(partial_path(path), os.O_RDWR)
         self._final = path
+        self._gathered = GatheredWrites(self._descriptor)
+        self.written: dict[str, list[WrittenRange]] = {}
 
     def write_region(self, name: str, box: Region, array: NDArray[Any], shape: Shape | None = None) -> None:
         """Write a box of a tensor from an array of the box's shape and the tensor's dtype.
@@ -102,14 +110,53 @@ class CheckpointWriter(TensorFile):
         tensor = self.tensor(name, shape, box, array)
         if array.dtype != tensor.item:
             raise DataError(f"{self.path}: {name}: expected an array of {tensor.dtype}, got {array.dtype}; cast it")
-        with _checkpoint_disk_errors(self._final):
-            self.transfer(os.pwrite, tensor, box, np.ascontiguousarray(array, tensor.item))
+        if array.size:
+            values = np.ascontiguousarray(array, tensor.item)
+            start = range_start(tensor.shape, box)
+            with _checkpoint_disk_errors(self._final):
+                found = (
+                    self._write_rows(tensor, box, values) if start is None
+                    else self._write_range(tensor, box, values, start * tensor.item.itemsize)
+                )  # fmt: skip
+            self.written.setdefault(name, []).append(found)
+
+    def _write_rows(self, tensor: StoredTensor, box: Region, values: NDArray[Any]) -> WrittenRange:
+        """Write a box that is several ranges of the tensor's bytes, which are not scanned."""
+        self._gathered.flush()
+        self.transfer(os.pwrite, tensor, box, values)
+        return checksums.ROWS
+
+    def _write_range(self, tensor: StoredTensor, box: Region, values: NDArray[Any], start: int) -> WrittenRange:
+        """Write a box that is one range of the tensor's bytes, from byte ``start`` on, and scan it meanwhile."""
+        scan = RunningScan(tensor.item, values.nbytes)
+
+        def scan_and_write(file: int, part: memoryview, at: int) -> int:
+            block = np.frombuffer(part[: checksums.BLOCK], np.uint8)
+            scan.feed(block)
+            self._gathered.write(block, at)
+            return len(block)
+
+        self.transfer(scan_and_write, tensor, box, values)
+        return WrittenRange(start, values.nbytes, scan.crc.value, scan.finite)
+
+    def note_written(self, name: str, found: WrittenRange) -> None:
+        """Note what another process has written. Raises LookupError for another tensor, ValueError for other bytes."""
+        if found.nbytes < 0 or found.start + found.nbytes > self.tensors[name].nbytes:
+            raise ValueError(f"{name}: {found.nbytes} bytes from {found.start} on")
+        self.written.setdefault(name, []).append(found)
 
     def close(self) -> None:
         """Make what was written durable and close the file; the owner calls ``finish`` after all have closed it."""
-        if self._descriptor >= 0:
-            with _checkpoint_disk_errors(self._final):
-                os.fsync(self._descriptor)
+        try:
+            if self._descriptor >= 0:
+                with _checkpoint_disk_errors(self._final):
+                    self._gathered.flush()
+                    os.fsync(self._descriptor)
+        finally:
+            self._release()
+
+    def _release(self) -> None:
+        self._gathered.close()
         super().close()
 
     def seal(self) -> list[str]:
@@ -117,8 +164,9 @@ class CheckpointWriter(TensorFile):
 
         Returns the names of the tensors that are not finite.
         """
-        # Computed from the file, not from the arrays: no process holds all elements of a tensor.
-        found = {name: checksums.scan_tensor(self, name) for name in self.tensors}
+        with _checkpoint_disk_errors(self._final):
+            self._gathered.flush()
+        found = {name: self._find_scan(name) for name in self.tensors}
         start = min((tensor.offset for tensor in self.tensors.values()), default=0)
         with _checkpoint_disk_errors(self._final):
             # JSON decides where in the header the placeholder lies, so it is searched for.
@@ -126,6 +174,11 @@ class CheckpointWriter(TensorFile):
             os.pwrite(self._descriptor, checksums.checksums_text(found).encode(), at)
         self.close()
         return [name for name, seen in found.items() if not seen.finite]
+
+    def _find_scan(self, name: str) -> TensorScan:
+        """The scan of a whole tensor: of the ranges that were written or, if they do not tile it, of the file."""
+        found = checksums.join_ranges(self.written.get(name, ()), self.tensors[name].nbytes)
+        return found or checksums.scan_tensor(self, name)
 
     def place(self) -> None:
         """Rename the sealed file to its final name."""
@@ -140,7 +193,7 @@ class CheckpointWriter(TensorFile):
 
     def abandon(self) -> None:
         """Remove what was written."""
-        super().close()
+        self._release()
         self.path.unlink(missing_ok=True)
 
 

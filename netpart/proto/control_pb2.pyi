@@ -368,20 +368,38 @@ class ReportProto(_message.Message):
     def __init__(self, rank: _Optional[int] = ..., phase: _Optional[str] = ..., step: _Optional[int] = ..., batches: _Optional[int] = ..., sum: _Optional[_Iterable[float]] = ...) -> None: ...
 
 class CheckpointProto(_message.Message):
-    __slots__ = ("rank", "step", "path", "updater_path", "best", "announced")
+    __slots__ = ("rank", "step", "path", "updater_path", "best", "announced", "written")
     RANK_FIELD_NUMBER: _ClassVar[int]
     STEP_FIELD_NUMBER: _ClassVar[int]
     PATH_FIELD_NUMBER: _ClassVar[int]
     UPDATER_PATH_FIELD_NUMBER: _ClassVar[int]
     BEST_FIELD_NUMBER: _ClassVar[int]
     ANNOUNCED_FIELD_NUMBER: _ClassVar[int]
+    WRITTEN_FIELD_NUMBER: _ClassVar[int]
     rank: int
     step: int
     path: str
     updater_path: str
     best: bool
     announced: bool
-    def __init__(self, rank: _Optional[int] = ..., step: _Optional[int] = ..., path: _Optional[str] = ..., updater_path: _Optional[str] = ..., best: bool = ..., announced: bool = ...) -> None: ...
+    written: _containers.RepeatedCompositeFieldContainer[WrittenProto]
+    def __init__(self, rank: _Optional[int] = ..., step: _Optional[int] = ..., path: _Optional[str] = ..., updater_path: _Optional[str] = ..., best: bool = ..., announced: bool = ..., written: _Optional[_Iterable[_Union[WrittenProto, _Mapping]]] = ...) -> None: ...
+
+class WrittenProto(_message.Message):
+    __slots__ = ("name", "updater", "start", "count", "crc32", "finite")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    UPDATER_FIELD_NUMBER: _ClassVar[int]
+    START_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    CRC32_FIELD_NUMBER: _ClassVar[int]
+    FINITE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    updater: bool
+    start: int
+    count: int
+    crc32: int
+    finite: bool
+    def __init__(self, name: _Optional[str] = ..., updater: bool = ..., start: _Optional[int] = ..., count: _Optional[int] = ..., crc32: _Optional[int] = ..., finite: bool = ...) -> None: ...
 
 class RegionProto(_message.Message):
     __slots__ = ("path", "name", "low", "high", "shape", "dtype", "data")

@@ -227,10 +227,13 @@ def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         raise OSError(errno.ENOSPC, "No space left on device")
 
     writer = create_checkpoint(tmp_path / "a", {"w": ("F32", (2, 3))})
+    writer.write_region("w", ((0, 2), (0, 3)), np.zeros((2, 3), np.float32))
     monkeypatch.setattr(os, "pwrite", full)
     told = r"/a: expected room for a checkpoint, got no space left on device; free some, and go on with --resume"
     with pytest.raises(DataError, match=told):
-        writer.write_region("w", ((0, 2), (0, 3)), np.zeros((2, 3), np.float32))
+        writer.close()
+    writer.abandon()
+    writer = create_checkpoint(tmp_path / "a", {"w": ("F32", (2, 3))})
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(DataError, match=told):
         writer.finish()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from netpart.checkpoint.checksums import WrittenRange
 from netpart.checkpoint.safetensors_file import CheckpointWriter, create_checkpoint, partial_path
 from netpart.checkpoint.steps import (
     best_file,
@@ -82,6 +83,17 @@ class CheckpointBook:
         """Raise LookupError for a step whose files are not open."""
         if self.paths(step, best)[0] not in self.files:
             raise LookupError(f"step {step}, of which no checkpoint is being written")
+
+    def note_written(self, step: int, best: bool, found: Iterable[tuple[bool, str, WrittenRange]]) -> None:
+        """Note what a worker has written: in the updater's file or that of the parameters, the tensor, and the range.
+
+        Raises LookupError for a step whose files are not open, and for another file or tensor; ValueError for bytes
+        beyond a tensor.
+        """
+        self.expect(step, best)
+        files = self.files[self.paths(step, best)[0]]
+        for updater, name, each in found:
+            files[int(updater)].note_written(name, each)
 
     def written(
         self, step: int, rank: int, best: bool = False, confirm: Callable[[], None] = lambda: None

@@ -23,6 +23,7 @@ from netpart.launch.control.communication_codec import decode_communications
 from netpart.launch.control.framing import refuse_garbled
 from netpart.launch.control.seal_choice import UNSEALED, SealChoice, describe_sealing, sealing_mistake, write_secret
 from netpart.launch.control.worker_devices import assign_devices
+from netpart.launch.control.written_ranges import unpack_written
 from netpart.launch.coordinator.checkpoint_book import CheckpointBook
 from netpart.launch.coordinator.checkpoint_relay import CheckpointRelay
 from netpart.launch.coordinator.halt_book import HaltBook
@@ -285,7 +286,7 @@ class Conversation:
 
     def on_checkpoint_written(self, member: MemberRecord, written: Any) -> None:
         with refuse_garbled("checkpoint_written"):
-            self.saving.expect(written.step, written.best)
+            self.saving.note_written(written.step, written.best, unpack_written(written))
         path = self.saving.written(written.step, member.rank, written.best, self.confirmation(member, written.step))
         if path is not None:
             self.listener(Saved(written.step, path, written.best))

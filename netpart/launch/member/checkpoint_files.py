@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from netpart.checkpoint.checksums import WrittenRange
 from netpart.checkpoint.regions import RegionReader, RegionWriter
 from netpart.checkpoint.safetensors_file import join_checkpoint, open_checkpoint
 from netpart.launch.control.sent_regions import read_box, read_dtype, split_box_by_bytes, write_box
@@ -64,6 +65,7 @@ class RemoteFile:
     def __init__(self, control: ControlLink, path: Path) -> None:
         self.control = control
         self.path = path
+        self.written: dict[str, list[WrittenRange]] = {}  # the coordinator notes what it writes itself
 
     def write_region(self, name: str, box: Region, array: NDArray[Any], shape: Shape | None = None) -> None:
         """Write a box of a tensor, piece by piece; return when all pieces are written."""

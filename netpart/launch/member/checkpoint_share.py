@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netpart.graph.saved_holdings import saves_midway
+from netpart.launch.control.written_ranges import pack_written
 from netpart.launch.member.checkpoint_files import CheckpointFiles
 from netpart.launch.member.control_client import ControlClient, ControlLink, ScribeLink, StopRequested
 from netpart.launch.member.deadline_waiter import LOOK_UP_SECONDS, Overdue
@@ -125,10 +126,12 @@ class CheckpointShare:
         # The coordinator creates the files before it answers, so every worker writes into existing files of full size.
         opened = link.receive("checkpoint_open").checkpoint_open
         self.note(link, "writing a checkpoint")
-        self.write(link, PARAMETERS, Path(opened.path), {"": self.player.parameters.at_home})
+        written = CheckpointProto()
+        written.CopyFrom(checkpoint)
+        self.write(link, PARAMETERS, Path(opened.path), {"": self.player.parameters.at_home}, written)
         if opened.updater_path:
-            self.write(link, STATE, Path(opened.updater_path), self.states())
-        link.send(ControlProto(checkpoint_written=checkpoint))
+            self.write(link, STATE, Path(opened.updater_path), self.states(), written)
+        link.send(ControlProto(checkpoint_written=written))
         # Without this answer, the end of this worker could overtake the confirmation, which has a socket of its own.
         link.receive("checkpoint_written")
 
@@ -147,8 +150,10 @@ class CheckpointShare:
         """A function that finds the updater state ``slot`` of a holding."""
         return lambda holding: self.player.machine.state[holding][slot]
 
-    def write(self, link: ControlLink, which: str, path: Path, sources: dict[str, ArrayOf]) -> None:
-        """Write the home regions that are assigned to this worker into the file ``which``."""
+    def write(
+        self, link: ControlLink, which: str, path: Path, sources: dict[str, ArrayOf], written: CheckpointProto
+    ) -> None:  # fmt: skip
+        """Write the home regions that are assigned to this worker into the file ``which``; note that in ``written``."""
         with self.files.join(path, link) as file:
             for h in self.welcome.writes:
                 holding = self.player.program.holdings[h]
@@ -157,6 +162,7 @@ class CheckpointShare:
                         holding.parameter.name + suffix, holding.home, self.values(which, suffix, h, sources),
                         holding.parameter.spec.shape,
                     )  # fmt: skip
+        pack_written(written, file.written, which == STATE)
 
     def values(self, which: str, suffix: str, h: int, sources: dict[str, ArrayOf]) -> NDArray[np.floating]:
         """The values of one region on the host: the copy, or those of this moment."""
