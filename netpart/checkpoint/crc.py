@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 TIMES = 4
 LONG, SHORT = 91639 * TIMES, (91639 - 41678) * TIMES
-"""How far the two copies of a byte lie behind it. Three rows of SHORT bytes fit into most second caches."""
-ROWS = 2
+"""How far the two copies of a byte lie behind it: so far that NumPy has long rows to add."""
+ROWS = 6
+"""Rows of SHORT bytes that are folded before the last LONG bytes move back to the beginning of the memory for them."""
 LEAST = 3 * LONG
 """Bytes from which folding pays."""
 

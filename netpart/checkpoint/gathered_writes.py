@@ -17,10 +17,12 @@ from mmap import mmap
 import numpy as np
 from numpy.typing import NDArray
 
-PAGE = 4096
-"""Addresses, offsets and counts of direct writes are multiples of this: no disk has larger sectors."""
-BLOCK = 2 << 20
-"""Bytes that are gathered at most."""
+from netpart.checkpoint.header import PAGE
+
+BLOCK = 1 << 20
+"""Bytes that are gathered at most, and from which an array is not gathered, if it lies in its pages as in the file."""
+LARGEST = 4 << 20
+"""Bytes of one call of ``write`` at most, and a page: few enough to be in a cache still, after they were scanned."""
 FEWEST = 128 << 10
 """Bytes from which a direct write takes less processor time."""
 REFUSED = errno.EINVAL, errno.EOPNOTSUPP
@@ -38,11 +40,45 @@ class GatheredWrites:
         self.base = self.first = self.end = 0
 
     def write(self, part: NDArray[np.uint8], at: int) -> None:
-        """Write bytes, an array of one axis, at offset ``at``, now or later."""
+        """Write bytes, an array of one axis, at offset ``at``, now or later. Raises OSError."""
         if not len(self.block):
             self._begin()
         if at != self.base + self.end:
             self.flush()
+        if len(part) >= BLOCK and (self.direct < 0 or lies_in_pages(part, at)):
+            part, at = self._write_now(part, at)
+        self._gather(part, at)
+
+    def flush(self) -> None:
+        """Write what is gathered. Raises OSError."""
+        first, end = self.first, self.end
+        self.first = self.end = 0
+        low, high = -(-first // PAGE) * PAGE, end // PAGE * PAGE
+        if high - low < FEWEST:
+            low = high = end
+        self._write_cached(self.block[first:low], self.base + first)
+        self._write_pages(self.block[low:high], self.base + low)
+        self._write_cached(self.block[high:end], self.base + high)
+
+    def close(self) -> None:
+        """Forget what is gathered."""
+        self._refrain()
+        self.block = np.empty(0, np.uint8)
+        self.first = self.end = 0
+
+    def _begin(self) -> None:
+        self.block = np.frombuffer(mmap(-1, BLOCK), np.uint8)  # begins with a page, as direct writes need
+        with suppress(OSError):
+            # By its number and not by its path: this is the same file, also if it was renamed or removed meanwhile.
+            self.direct = os.open(f"/proc/self/fd/{self.plain}", os.O_WRONLY | os.O_DIRECT | os.O_CLOEXEC)
+
+    def _refrain(self) -> None:
+        """Do no more direct writes."""
+        if self.direct >= 0:
+            os.close(self.direct)
+        self.direct = -1
+
+    def _gather(self, part: NDArray[np.uint8], at: int) -> None:
         while len(part):
             if self.first == self.end:
                 self.base = at // PAGE * PAGE
@@ -54,42 +90,50 @@ class GatheredWrites:
             if self.end == len(self.block):
                 self.flush()
 
-    def flush(self) -> None:
-        """Write what is gathered. Raises OSError."""
-        first, end = self.first, self.end
-        self.first = self.end = 0
-        low, high = -(-first // PAGE) * PAGE, end // PAGE * PAGE
-        if self.direct < 0 or high - low < FEWEST:
-            low = high = end
-        self._write_all(self.plain, first, low)
-        done = self._write_direct(low, high)
-        self._write_all(self.plain, done, end)
+    def _write_now(self, part: NDArray[np.uint8], at: int) -> tuple[NDArray[np.uint8], int]:
+        """Write all whole pages; return the rest, and where it belongs."""
+        head = -at % PAGE
+        self._gather(part[:head], at)
+        self.flush()
+        end = head + (len(part) - head) // PAGE * PAGE
+        self._write_pages(part[head:end], at + head)
+        return part[end:], at + end
 
-    def close(self) -> None:
-        """Forget what is gathered."""
-        if self.direct >= 0:
-            os.close(self.direct)
-        self.direct, self.block = -1, np.empty(0, np.uint8)
-        self.first = self.end = 0
-
-    def _begin(self) -> None:
-        self.block = np.frombuffer(mmap(-1, BLOCK), np.uint8)  # begins with a page, as direct writes need
-        with suppress(OSError):
-            # By its number and not by its path: this is the same file, also if it was renamed or removed meanwhile.
-            self.direct = os.open(f"/proc/self/fd/{self.plain}", os.O_WRONLY | os.O_DIRECT | os.O_CLOEXEC)
-
-    def _write_direct(self, low: int, high: int) -> int:
-        """Write whole pages; return the end of those that were written. A file system may refuse after all."""
+    def _write_pages(self, part: NDArray[np.uint8], at: int) -> None:
+        if self.direct < 0:
+            self._write_cached(part, at)
+            return
         try:
-            self._write_all(self.direct, low, high)
+            _write_all(self.direct, part, at)
         except OSError as error:
             if error.errno not in REFUSED:
                 raise
-            os.close(self.direct)
-            self.direct = -1
-            return low
-        return high
+            # A file system may refuse only now.
+            self._refrain()
+            self._write_cached(part, at)
 
-    def _write_all(self, file: int, low: int, high: int) -> None:
-        while low < high:
-            low += os.pwrite(file, self.block[low:high].data, self.base + low)
+    def _write_cached(self, part: NDArray[np.uint8], at: int) -> None:
+        _write_all(self.plain, part, at)
+
+
+def lies_in_pages(part: NDArray[np.uint8], at: int) -> bool:
+    """True if bytes lie in the pages of memory as in those of a file, at offset ``at``."""
+    return (part.ctypes.data - at) % PAGE == 0
+
+
+def allocate_as_in_file(nbytes: int, at: int) -> NDArray[np.uint8]:
+    """Memory for bytes that belong at offset ``at`` of a file: if they are many, it lies in its pages as they do."""
+    if nbytes < BLOCK:
+        return np.empty(nbytes, np.uint8)
+    # As much again as the system rounds up for an array of this size.
+    room = np.empty(nbytes + PAGE, np.uint8)
+    first = (at - room.ctypes.data) % PAGE
+    return room[first : first + nbytes]
+
+
+def _write_all(file: int, part: NDArray[np.uint8], at: int) -> None:
+    while len(part):
+        done = os.pwrite(file, part.data, at)
+        if not done:
+            raise OSError(errno.EIO, "a write of no bytes")
+        part, at = part[done:], at + done

@@ -28,6 +28,9 @@ DTYPES: Mapping[str, np.dtype[Any]] = {
     "I64": np.dtype("<i8"),
     "I32": np.dtype("<i4"),
 }
+PAGE = 4096
+"""The first tensor begins at a multiple of this, whatever the metadata are: so a worker can keep its copies in memory
+as the disk takes them (``GatheredWrites``)."""
 _METADATA = "__metadata__"
 _LARGEST_RANK = 64
 _LARGEST_EXTENT = 2**63 - 1
@@ -69,17 +72,28 @@ def write_header(tensors: Mapping[str, tuple[str, Shape]], metadata: Mapping[str
         if dtype not in DTYPES:
             raise DataError(f"{name}: expected dtype {', '.join(DTYPES)}, got {dtype!r}; convert it first")
     fields: dict[str, Any] = {_METADATA: dict(metadata)} if metadata else {}
+    places = place_tensors(tensors)
+    for name, (start, end) in places.items():
+        dtype, shape = tensors[name]
+        fields[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [start, end]}
+    text = json.dumps(fields, separators=(",", ":"), ensure_ascii=False).encode()
+    # The format allows spaces after the JSON.
+    text += b" " * (-(LENGTH.size + len(text)) % PAGE)
+    return LENGTH.pack(len(text)) + text, LENGTH.size + len(text) + max((end for _, end in places.values()), default=0)
+
+
+def place_tensors(tensors: Mapping[str, tuple[str, Shape]]) -> dict[str, tuple[int, int]]:
+    """Where the bytes of each tensor (name -> dtype name and shape) begin and end, counted from the end of the header.
+
+    Wide dtypes come first, and names in their order: the layout does not depend on that of the caller.
+    """
+    places: dict[str, tuple[int, int]] = {}
     at = 0
-    # By name within a width: the layout does not depend on the order in which the caller lists the tensors.
     for name in sorted(tensors, key=lambda name: (-DTYPES[tensors[name][0]].itemsize, name)):
         dtype, shape = tensors[name]
-        end = at + prod(shape) * DTYPES[dtype].itemsize
-        fields[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [at, end]}
-        at = end
-    text = json.dumps(fields, separators=(",", ":"), ensure_ascii=False).encode()
-    # The format allows spaces after the JSON; they align the first tensor to 8 bytes.
-    text += b" " * (-len(text) % LENGTH.size)
-    return LENGTH.pack(len(text)) + text, LENGTH.size + len(text) + at
+        places[name] = at, at + prod(shape) * DTYPES[dtype].itemsize
+        at = places[name][1]
+    return places
 
 
 def header_length(start: bytes, size: int) -> int:

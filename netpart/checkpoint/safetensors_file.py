@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from netpart.checkpoint import checksums
 from netpart.checkpoint.checksums import RunningScan, TensorScan, WrittenRange
-from netpart.checkpoint.gathered_writes import GatheredWrites
-from netpart.checkpoint.header import StoredTensor, write_header
+from netpart.checkpoint.gathered_writes import LARGEST, GatheredWrites
+from netpart.checkpoint.header import PAGE, StoredTensor, write_header
 from netpart.checkpoint.runs import range_start
 from netpart.checkpoint.tensor_file import OTHER, TensorFile
 from netpart.errors import FULL, DataError, StorageFailed, os_error_text
@@ -131,10 +131,12 @@ class CheckpointWriter(TensorFile):
         scan = RunningScan(tensor.item, values.nbytes)
 
         def scan_and_write(file: int, part: memoryview, at: int) -> int:
-            block = np.frombuffer(part[: checksums.BLOCK], np.uint8)
-            scan.feed(block)
-            self._gathered.write(block, at)
-            return len(block)
+            # The second call, and those after it, begin with a page of the file.
+            bytes_now = np.frombuffer(part[: -at % PAGE + LARGEST], np.uint8)
+            for first in range(0, len(bytes_now), checksums.BLOCK):
+                scan.feed(bytes_now[first : first + checksums.BLOCK])
+            self._gathered.write(bytes_now, at)
+            return len(bytes_now)
 
         self.transfer(scan_and_write, tensor, box, values)
         return WrittenRange(start, values.nbytes, scan.crc.value, scan.finite)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from netpart.box_index import BoxIndex
 from netpart.graph.holdings import Holding
 from netpart.graph.partition import Partition
 from netpart.proto.element import float_size
 from netpart.proto.job_pb2 import JobProto
-from netpart.spec import Region, size
+from netpart.spec import Region, Shape, size
+
+SavedTensors = dict[str, tuple[str, Shape]]
+"""By name, the dtype in the file, F32 or F64, and the shape."""
 
 
 def assign_checkpoint_writes(partition: Partition) -> list[list[int]]:
@@ -43,6 +46,14 @@ def _first_holders(holders: Sequence[Sequence[Holding]]) -> dict[str, dict[Regio
         for holding in holdings:
             found[holding.parameter.name].setdefault(holding.home, worker)
     return found
+
+
+def list_saved_tensors(partition: Partition, slots: Iterable[str]) -> tuple[SavedTensors, SavedTensors]:
+    """The tensors of a checkpoint: parameters, and the states ``slots`` of the updater."""
+    dtype = f"F{8 * float_size(partition.job)}"
+    parameters = {p.name: (dtype, p.spec.saved or p.spec.shape) for p in partition.parameters}
+    states = {f"{name}.{slot}": parameters[name] for slot in slots for name in parameters}
+    return parameters, states
 
 
 def saves_midway(job: JobProto) -> bool:

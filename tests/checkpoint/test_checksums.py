@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 from pathlib import Path
 from typing import Any
@@ -14,15 +15,23 @@ from numpy.typing import NDArray
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
-from netpart.checkpoint.checksums import BLOCK
+from netpart.checkpoint import checksums
+from netpart.checkpoint.checksums import BLOCK, WrittenRange, are_finite
 from netpart.checkpoint.header import DTYPES, LENGTH
-from netpart.checkpoint.safetensors_file import create_checkpoint, open_checkpoint, partial_path
+from netpart.checkpoint.safetensors_file import (
+    CheckpointWriter,
+    create_checkpoint,
+    join_checkpoint,
+    open_checkpoint,
+    partial_path,
+)
 from netpart.errors import DataError
-from netpart.spec import whole_region
+from netpart.spec import Region, extent, whole_region
 
 Tensors = dict[str, NDArray[Any]]
 LARGE = np.linspace(-1, 1, BLOCK // 4 + 3, dtype=np.float32)
 """A tensor of more than one block."""
+MATRIX = 1000, 900
 SOME: Tensors = {
     "fc/w": np.arange(6, dtype=np.float32).reshape(2, 3),
     "n": np.arange(3, dtype=np.int64),
@@ -108,6 +117,76 @@ def test_what_is_not_finite_is_named_and_refused(tmp_path: Path, value: float, d
         DataError, match="w: expected finite numbers, got nan or infinity; the run that saved it had diverged"
     ):
         verify(tmp_path / "a", w=LARGE.shape)
+
+
+@pytest.mark.parametrize("value", [3e38, -3e38, 1e-45])
+def test_large_numbers_whose_squares_overflow_are_finite(value: float) -> None:
+    array = LARGE.copy()
+    array[[0, -1]] = value
+    assert are_finite(array)
+    assert are_finite(np.full(3, 1e308))
+    assert are_finite(np.zeros(0))
+
+
+def halves(path: Path, *boxes: Region) -> CheckpointWriter:
+    """A file of one matrix of ones, of which several workers have written ``boxes``; its owner."""
+    owner = create_checkpoint(path, {"w": ("F32", MATRIX)})
+    for box in boxes:
+        with join_checkpoint(path) as other:
+            other.write_region("w", box, np.ones(extent(box), np.float32))
+        for each in other.written["w"]:
+            owner.note_written("w", each)
+    return owner
+
+
+def test_what_workers_have_scanned_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner = halves(tmp_path / "a", ((400, 1000), (0, 900)), ((0, 400), (0, 900)))
+    with monkeypatch.context() as patch:
+        patch.setattr(checksums, "scan_tensor", None)
+        owner.finish()
+    verify(tmp_path / "a", w=MATRIX)
+
+
+@pytest.mark.parametrize(
+    "boxes",
+    [
+        [((0, 1000), (0, 300)), ((0, 1000), (300, 900))],
+        [((0, 1000), (0, 900)), ((0, 9), (0, 9))],
+        [((0, 500), (0, 900)), ((400, 1000), (0, 900))],
+        [((0, 500), (0, 900))],
+    ],
+    ids=["columns", "again", "overlapping", "missing"],
+)
+def test_what_was_written_another_way_is_read(tmp_path: Path, boxes: list[Region]) -> None:
+    halves(tmp_path / "a", *boxes).finish()
+    verify(tmp_path / "a", w=MATRIX)
+
+
+def test_bytes_that_change_on_the_way_to_the_disk_are_found(tmp_path: Path) -> None:
+    """What a worker wrote is compared with what it had in memory."""
+    owner = halves(tmp_path / "a", ((0, 1000), (0, 900)))
+    with open(partial_path(tmp_path / "a"), "r+b") as file:
+        file.seek(-5, os.SEEK_END)
+        file.write(b"!")
+    owner.finish()
+    with pytest.raises(DataError, match="w: expected the bytes that were saved, got others"):
+        verify(tmp_path / "a", w=MATRIX)
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("v", WrittenRange(0, 4, 0, True)),
+        ("w", WrittenRange(0, 3_600_001, 0, True)),
+        ("w", WrittenRange(3_600_000, 1, 0, True)),
+        ("w", WrittenRange(8, -4, 0, True)),
+    ],
+)
+def test_ranges_that_no_worker_can_have_written_are_refused(tmp_path: Path, name: str, found: WrittenRange) -> None:
+    owner = halves(tmp_path / "a")
+    with pytest.raises((LookupError, ValueError)):
+        owner.note_written(name, found)
+    owner.abandon()
 
 
 @pytest.mark.parametrize("shapes", [[(2, 3)], [(9, 9), (2, 3)], [(2, 1, 3)], [(1, 2, 3, 1)]])

@@ -18,8 +18,8 @@ from netpart.checkpoint.steps import (
 )
 from netpart.errors import DataError, TrainingDiverged
 from netpart.graph.partition import Partition
+from netpart.graph.saved_holdings import list_saved_tensors
 from netpart.launch.control.signals import defer_signals
-from netpart.proto.element import float_size
 from netpart.updaters import build_updater
 
 
@@ -38,7 +38,6 @@ class CheckpointBook:
         self.partition = partition
         self.folder = folder
         self.slots = build_updater(partition.job.updater).states
-        self.dtype = f"F{8 * float_size(partition.job)}"
         self.files: dict[Path, list[CheckpointWriter]] = {}
         self.done: dict[Path, set[int]] = {}
         self.asked: dict[Path, list[Callable[[], None]]] = {}
@@ -62,14 +61,13 @@ class CheckpointBook:
     def create(self, step: int, path: Path, state_path: Path | None, notes: dict[str, str]) -> None:
         """Start the files of ``step``, under the names of partial files; ``notes`` are entries for the parameters."""
         metadata = {"step": str(step), "job": self.partition.job.name, "format": "netpart 1"}
-        shapes = {p.name: (self.dtype, p.spec.saved or p.spec.shape) for p in self.partition.parameters}
+        parameters, states = list_saved_tensors(self.partition, self.slots)
         # The list is registered before a file exists, so that ``abandon`` removes the first file even if creating the
         # second one fails.
         self.files[path] = []
         self.done[path] = set()
-        self.files[path].append(create_checkpoint(path, shapes, metadata | notes))
+        self.files[path].append(create_checkpoint(path, parameters, metadata | notes))
         if state_path is not None:
-            states = {f"{name}.{slot}": shape for name, shape in shapes.items() for slot in self.slots}
             self.files[path].append(create_checkpoint(state_path, states, metadata))
 
     def file(self, path: Path) -> CheckpointWriter | None:

@@ -18,7 +18,9 @@ from typing import TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.graph.saved_holdings import saves_midway
+from netpart.checkpoint.header import place_tensors
+from netpart.graph.partition import Partition
+from netpart.graph.saved_holdings import list_saved_tensors, saves_midway
 from netpart.launch.control.written_ranges import pack_written
 from netpart.launch.member.checkpoint_files import CheckpointFiles
 from netpart.launch.member.control_client import ControlClient, ControlLink, ScribeLink, StopRequested
@@ -26,7 +28,6 @@ from netpart.launch.member.deadline_waiter import LOOK_UP_SECONDS, Overdue
 from netpart.launch.member.failure_report import report_failure
 from netpart.launch.member.staged_regions import StagedRegions
 from netpart.proto.control_pb2 import CheckpointProto, ControlProto, WelcomeProto
-from netpart.proto.job_pb2 import JobProto
 from netpart.worker.initial_values import ArrayOf, fill_from_checkpoint
 from netpart.worker.player import Player
 
@@ -58,12 +59,14 @@ class CheckpointShare:
             self.player.doing = "initialising parameters"
             self.player.parameters.initialise()
 
-    def stage(self, job: JobProto) -> None:
-        """Allocate the copies from which checkpoints are written, if ``job`` saves while it trains."""
-        if self.welcome.writes and not self.welcome.trace and saves_midway(job):
+    def stage(self, partition: Partition) -> None:
+        """Allocate the copies from which checkpoints are written, if the job saves while it trains."""
+        if self.welcome.writes and not self.welcome.trace and saves_midway(partition.job):
             parameters: dict[str, ArrayOf] = {"": self.player.parameters.at_home}
             sources = {PARAMETERS: parameters, STATE: self.states()}
-            self.staged = StagedRegions(self.player, self.welcome.writes, sources)
+            saved = list_saved_tensors(partition, (suffix.removeprefix(".") for suffix in sources[STATE]))
+            places = place_tensors(saved[0]) | place_tensors(saved[1])
+            self.staged = StagedRegions(self.player, self.welcome.writes, sources, places)
 
     def save(self, step: int, best: bool = False) -> None:
         """Write this worker's share of the checkpoint of ``step``, or of the ``best`` one: its regions of whole
@@ -154,14 +157,17 @@ class CheckpointShare:
         self, link: ControlLink, which: str, path: Path, sources: dict[str, ArrayOf], written: CheckpointProto
     ) -> None:  # fmt: skip
         """Write the home regions that are assigned to this worker into the file ``which``; note that in ``written``."""
+        holdings = self.player.program.holdings
+        regions = [
+            (holdings[h].parameter.name + suffix, holdings[h].home, suffix, h)
+            for h in self.welcome.writes
+            for suffix in sources
+        ]
         with self.files.join(path, link) as file:
-            for h in self.welcome.writes:
-                holding = self.player.program.holdings[h]
-                for suffix in sources:
-                    file.write_region(
-                        holding.parameter.name + suffix, holding.home, self.values(which, suffix, h, sources),
-                        holding.parameter.spec.shape,
-                    )  # fmt: skip
+            # In their order in the file, so that small ones can be written together.
+            for name, home, suffix, h in sorted(regions):
+                values, shape = self.values(which, suffix, h, sources), holdings[h].parameter.spec.shape
+                file.write_region(name, home, values, shape)
         pack_written(written, file.written, which == STATE)
 
     def values(self, which: str, suffix: str, h: int, sources: dict[str, ArrayOf]) -> NDArray[np.floating]:

@@ -64,7 +64,7 @@ def prepare_loop(
     loop.share.begin()
     if loop.trains:
         loop.share.log = log
-        loop.share.stage(partition.job)
+        loop.share.stage(partition)
     played = ", ".join(f"{len(p.instructions)} instructions in {phase}" for phase, p in program.phases.items())
     print(f"worker {rank}: {played}; {bytes_text(player.machine.memory_bytes)} on {place}", file=log, flush=True)
     control.status.doing = _override_doing(control.status.doing, f"listening at {listen}")
