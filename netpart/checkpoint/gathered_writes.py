@@ -45,7 +45,7 @@ class GatheredWrites:
             self._begin()
         if at != self.base + self.end:
             self.flush()
-        if len(part) >= BLOCK and (self.direct < 0 or lies_in_pages(part, at)):
+        if len(part) >= BLOCK and (lies_in_pages(part, at) or self.direct < 0):
             part, at = self._write_now(part, at)
         self._gather(part, at)
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from netpart.checkpoint.gathered_writes import BLOCK, FEWEST, GatheredWrites, allocate_as_in_file, lies_in_pages
 from netpart.checkpoint.header import PAGE
+from tests.thorough import example_count
 
 SOURCE = np.random.default_rng(3).integers(0, 256, 3 * BLOCK, np.uint8)
 LENGTHS = st.sampled_from([1, 7, PAGE, FEWEST, BLOCK - 1, BLOCK]) | st.integers(0, 2 * BLOCK)
@@ -53,7 +54,7 @@ def check_parts(file: int, parts: Parts) -> GatheredWrites:
     return writes
 
 
-@settings(max_examples=30)
+@settings(max_examples=example_count(60))
 @given(parts=st.lists(st.tuples(st.integers(0, 2 * PAGE), LENGTHS, st.booleans()), max_size=4))
 def test_the_file_holds_what_was_written(path: Path, parts: Parts) -> None:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT)

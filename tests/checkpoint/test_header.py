@@ -12,9 +12,11 @@ from netpart.checkpoint.header import (
     DTYPES,
     LARGEST,
     LENGTH,
+    PAGE,
     SafetensorsHeader,
     header_length,
     parse_header,
+    place_tensors,
     write_header,
 )
 from netpart.errors import DataError
@@ -45,6 +47,9 @@ def test_what_is_written_is_read_and_aligned(tensors: dict[str, Any], metadata: 
     assert (header.metadata, header.size) == (metadata, size)
     assert all(tensor.offset % tensor.item.itemsize == 0 for tensor in header.tensors.values())
     assert size == len(start) + sum(prod(shape) * DTYPES[dtype].itemsize for dtype, shape in tensors.values())
+    assert len(start) % PAGE == 0
+    places = {name: len(start) + low for name, (low, _) in place_tensors(tensors).items()}
+    assert places == {name: tensor.offset for name, tensor in header.tensors.items()}
 
 
 @pytest.mark.parametrize(

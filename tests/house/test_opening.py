@@ -31,6 +31,7 @@ OWN = {
     "transport/host_memory": "memory of this run",
     "transport/shm": "memory of this run",
     "transport/cuda_ipc": "memory of this run",
+    "checkpoint/gathered_writes": "a file that was opened by the rule, once more",
     "launch/teams/processes": "logs that it writes",
     "launch/report/run_record": "what it writes",
     "launch/control/token": "what it writes",

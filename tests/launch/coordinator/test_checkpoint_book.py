@@ -16,6 +16,7 @@ from safetensors import safe_open
 from safetensors.numpy import load_file
 
 from netpart.checkpoint import safetensors_file
+from netpart.checkpoint.checksums import WrittenRange
 from netpart.checkpoint.safetensors_file import join_checkpoint
 from netpart.checkpoint.steps import list_checkpoints, parse_step
 from netpart.errors import DataError, SignalInterrupt, TrainingDiverged
@@ -132,6 +133,21 @@ def save(book: CheckpointBook, cut: Partition, step: int) -> Path:
         placed = book.written(step, rank)
     assert placed == path
     return path
+
+
+@pytest.mark.parametrize(
+    ("step", "updater", "name", "nbytes"),
+    [(4, False, "conv1/w1", 4), (5, True, "conv1/w1", 4), (5, False, "conv1/w1.momentum", 4), (5, False, "?", 4)]
+    + [(5, False, "conv1/w1", 1 << 40)],
+)
+def test_what_no_worker_can_have_written_is_refused(
+    tmp_path: Path, cut: Partition, step: int, updater: bool, name: str, nbytes: int
+) -> None:  # fmt: skip
+    book = CheckpointBook(cut, tmp_path)
+    book.open(5)
+    with pytest.raises((LookupError, ValueError)):
+        book.note_written(step, False, [(updater, name, WrittenRange(0, nbytes, 0, True))])
+    book.abandon()
 
 
 @pytest.mark.parametrize("call", ["replace", "unlink"])

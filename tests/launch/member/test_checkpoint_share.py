@@ -8,9 +8,12 @@ from pathlib import Path
 from threading import Event, Lock
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from netpart.checkpoint.safetensors_file import CheckpointWriter
+from netpart.checkpoint import checksums, gathered_writes
+from netpart.checkpoint.safetensors_file import CheckpointWriter, open_checkpoint
 from netpart.checkpoint.tensor_file import TensorFile
 from netpart.errors import RunBroken, StorageFailed
 from netpart.launch.member import checkpoint_share
@@ -125,3 +128,35 @@ def test_a_job_that_saves_at_its_end_has_no_copies(tmp_path: Path) -> None:
     assert sum(with_copies.memory_bytes) == sum(without.memory_bytes) + 2 * saved
     last = {name: data for name, data in files(tmp_path / "copies").items() if "00000012" in name}
     assert files(tmp_path / "none") == last
+
+
+@pytest.mark.parametrize("shard", ["YES", "NO"])
+def test_nothing_is_read_again_to_seal_a_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shard: str
+) -> None:  # fmt: skip
+    """Each worker has scanned what it wrote; of the parameters, and of the updater's state."""
+    with monkeypatch.context() as patch:
+        patch.setattr(checksums, "scan_tensor", None)
+        job = small_job(tmp_path, f"shard_updates={shard}")
+        run_job(job, WORKERS, workspace=tmp_path / "run", launcher="threads")
+    for path in sorted((tmp_path / "run" / "checkpoint").iterdir()):
+        with open_checkpoint(path) as file:
+            assert "crc32" in file.metadata
+            file.verify({name: [tensor.shape] for name, tensor in file.tensors.items()})
+
+
+def test_large_copies_are_written_from_where_they_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In their pages as in those of the file, in all checkpoints."""
+    lies, found = gathered_writes.lies_in_pages, list[bool]()
+
+    def watched(part: NDArray[np.uint8], at: int) -> bool:
+        found.append(lies(part, at))
+        return found[-1]
+
+    monkeypatch.setattr(gathered_writes, "lies_in_pages", watched)
+    job = small_job(tmp_path)
+    job.proto.neuralnet.layer[2].innerproduct_conf.num_output = gathered_writes.BLOCK // 8
+    run_job(job, WORKERS, workspace=tmp_path / "run", launcher="threads")
+    # The weight of the first layer has 4 BLOCK bytes, and so has its momentum.
+    assert len(found) >= 3 * 2 * WORKERS
+    assert all(found)
