@@ -72,11 +72,11 @@ def are_finite(values: NDArray[Any]) -> bool:
     """True if no element of an array of one axis is nan or infinite."""
     if values.dtype.kind != "f":
         return True
-    rows = values[: len(values) // SQUARES * SQUARES].reshape(-1, SQUARES)
-    rest = values[rows.size :]
+    whole = len(values) // SQUARES * SQUARES
+    parts = [part for part in (values[:whole].reshape(-1, SQUARES), values[whole:]) if part.size]
     # A sum of squares is fast, and never finite if one of them is not. Large numbers overflow: these are looked at.
     with np.errstate(all="ignore"):
-        finite = np.isfinite(np.vecdot(rows, rows)).all() and np.isfinite(np.vecdot(rest, rest))
+        finite = all(np.isfinite(np.vecdot(part, part)).all() for part in parts)
     return bool(finite or np.isfinite(values).all())
 
 

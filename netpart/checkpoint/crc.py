@@ -42,7 +42,8 @@ class RunningCrc:
         self.plain = 0
         self.count = 0
         # Its last LONG bytes are those that the next ones depend on; 0 before the first.
-        self.folded = np.zeros(LONG + ROWS * SHORT if nbytes >= LEAST else 0, np.uint8)
+        self.folded = np.empty(LONG + ROWS * SHORT if nbytes >= LEAST else 0, np.uint8)
+        self.folded[:LONG] = 0
         self.end = LONG
 
     def feed(self, block: NDArray[np.uint8]) -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import errno
 import os
 from contextlib import suppress
-from mmap import mmap
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,7 +66,7 @@ class GatheredWrites:
         self.first = self.end = 0
 
     def _begin(self) -> None:
-        self.block = np.frombuffer(mmap(-1, BLOCK), np.uint8)  # begins with a page, as direct writes need
+        self.block = allocate_as_in_file(BLOCK, 0)
         with suppress(OSError):
             # By its number and not by its path: this is the same file, also if it was renamed or removed meanwhile.
             self.direct = os.open(f"/proc/self/fd/{self.plain}", os.O_WRONLY | os.O_DIRECT | os.O_CLOEXEC)
@@ -84,7 +83,8 @@ class GatheredWrites:
                 self.base = at // PAGE * PAGE
                 self.first = self.end = at - self.base
             n = min(len(part), len(self.block) - self.end)
-            self.block[self.end : self.end + n] = part[:n]
+            # As memoryviews, which keep the lock of the interpreter: to pass it on for a small copy takes longer.
+            self.block.data[self.end : self.end + n] = part[:n].data
             self.end += n
             part, at = part[n:], at + n
             if self.end == len(self.block):
