@@ -19,4 +19,5 @@ __all__ = [
     "token",
     "transport_choice",
     "worker_devices",
+    "written_ranges",
 ]
