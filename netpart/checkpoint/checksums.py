@@ -14,11 +14,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.checkpoint.crc import RunningCrc, join_crcs
+from netpart.checkpoint.crc import join_crcs
 from netpart.errors import DataError
 
 if TYPE_CHECKING:
@@ -55,17 +56,16 @@ ROWS = WrittenRange(-1, 0, 0, True)
 
 
 class RunningScan:
-    """One pass over ``nbytes`` bytes of elements ``item``, block by block."""
+    """One pass over elements ``item``, block by block; ``result`` is that of all blocks so far."""
 
-    def __init__(self, item: np.dtype[Any], nbytes: int) -> None:
+    def __init__(self, item: np.dtype[Any]) -> None:
         self.item = item
-        self.crc = RunningCrc(nbytes)
-        self.finite = True
+        self.result = TensorScan(0, True)
 
     def feed(self, block: NDArray[np.uint8]) -> None:
         """Take the next bytes; all blocks but the last have BLOCK bytes."""
-        self.crc.feed(block)
-        self.finite = self.finite and are_finite(block.view(self.item))
+        checksum, finite = self.result
+        self.result = TensorScan(crc32(block.data, checksum), finite and are_finite(block.view(self.item)))
 
 
 def are_finite(values: NDArray[Any]) -> bool:
@@ -117,10 +117,10 @@ def parse_checksums(metadata: Mapping[str, str], names: Collection[str]) -> dict
 def scan_tensor(file: TensorFile, name: str) -> TensorScan:
     """Read a tensor once, block by block. Raises DataError if the file ends before the tensor does."""
     tensor = file.tensors[name]
-    scan = RunningScan(tensor.item, tensor.nbytes)
+    scan = RunningScan(tensor.item)
     block = np.empty(min(BLOCK, tensor.nbytes), np.uint8)
     for at in range(0, tensor.nbytes, BLOCK):
         part = block[: tensor.nbytes - at]
         file.read(part.data, tensor.offset + at)
         scan.feed(part)
-    return TensorScan(scan.crc.value, scan.finite)
+    return scan.result

@@ -128,7 +128,7 @@ class CheckpointWriter(TensorFile):
 
     def _write_range(self, tensor: StoredTensor, box: Region, values: NDArray[Any], start: int) -> WrittenRange:
         """Write a box that is one range of the tensor's bytes, from byte ``start`` on, and scan it meanwhile."""
-        scan = RunningScan(tensor.item, values.nbytes)
+        scan = RunningScan(tensor.item)
 
         def scan_and_write(file: int, part: memoryview, at: int) -> int:
             # The second call, and those after it, begin with a page of the file.
@@ -139,7 +139,7 @@ class CheckpointWriter(TensorFile):
             return len(bytes_now)
 
         self.transfer(scan_and_write, tensor, box, values)
-        return WrittenRange(start, values.nbytes, scan.crc.value, scan.finite)
+        return WrittenRange(start, values.nbytes, *scan.result)
 
     def note_written(self, name: str, found: WrittenRange) -> None:
         """Note what another process has written. Raises LookupError for another tensor, ValueError for other bytes."""
