@@ -20,6 +20,7 @@ from netpart.program.messages.communication import Phases, list_communications
 from netpart.program.messages.deadlock_check import check_deadlocks
 from netpart.program.messages.translate_channels import translate_communications
 from netpart.program.passes.recompute import repeated_forwards
+from netpart.program.worker_shape import MemoryShape
 from netpart.spec import Shape, size
 from netpart.updaters import build_updater
 
@@ -116,7 +117,7 @@ def tabulate_partition(partition: Partition) -> PlanTable:
     workers = list[WorkerRow]()
     communications = list[Phases]()
     spoken: dict[int, Phases] = {}
-    for each in model_workers(partition, slots):
+    for each in model_workers(partition, slots, kind=MemoryShape):
         worker = each.shape.worker
         more = _count_recomputed(partition, each)
         workers.append(_worker_row(partition, each, moves.sent[worker], flops[worker] + more.total()))
