@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from netpart.errors import DataError
 from netpart.kernels.op import Array
 from netpart.kernels.verbs import Verbs
@@ -23,16 +25,26 @@ class Ranking:
         self.label = label
         self.labels = label.reshape(-1, 1)
         self.needed = classes - topk
-        self.classes = xp.arange(classes, dtype="int32")
-        self.starts = xp.arange(0, label.size * classes, classes, dtype="int64")
+        self.count = classes
         self.mode = {"mode": "clip"} if xp.__name__ == "numpy" else {}  # in other modes numpy buffers the output
         counted = [(shape, bool)] * 2 + [(shape, verbs.dtype), ((label.size, 1), verbs.dtype)]
         self.alone = topk == 1
         self.scratch = [((label.size,), "int64")] * 2 + ([] if self.alone else counted)
 
+    # Not when it is bound: a plan binds calls of whole nets only to ask for their scratch.
+    @cached_property
+    def classes(self) -> Array:
+        """All classes, int32 (n,)."""
+        return self.xp.arange(self.count, dtype="int32")
+
+    @cached_property
+    def starts(self) -> Array:
+        """The place of each row's first score, int64 (B,)."""
+        return self.xp.arange(0, self.label.size * self.count, self.count, dtype="int64")
+
     def hits(self, scores: Array, picked: Array, value: Array, *scratch: Array) -> None:
         """Write the label's score to ``picked`` (B, 1), and 1 or 0 for a hit to ``value`` (B, 1). A NaN is no hit."""
-        check_labels(self.label, len(self.classes), self.ignored)
+        check_labels(self.label, self.count, self.ignored)
         self.xp.add(self.starts, self.label.reshape(-1), out=scratch[0])
         self.take(scores, picked, *scratch)
         if self.alone:

@@ -52,9 +52,17 @@ class ExchangeFactory:
         self.wanted = Collectives.Algorithm.Name(job.collectives).lower()
         self.width = float_size(job)
         self.network = network_of_hosts(job.cluster, workers)
+        self.known: dict[tuple[Collective, bool], Exchange] = {}
 
     def of_collective(self, found: Collective, backward: bool = False) -> Exchange:
-        """The Exchange of a collective of a graph, or of its gradient if ``backward``."""
+        """The Exchange of a collective of a graph, or of its gradient if ``backward``: planned once for all workers."""
+        key = found, backward
+        if key not in self.known:
+            self.known[key] = self.plan_collective(found, backward)
+        return self.known[key]
+
+    def plan_collective(self, found: Collective, backward: bool) -> Exchange:
+        """``of_collective``, each time: its blocks are compared one by one, n² of them in an all-to-all."""
         kind = found.kind
         blocks = found.blocks
         if backward:

@@ -19,7 +19,7 @@ from netpart.program.compile import compile_worker
 from netpart.program.kernel_choice import job_kernel_class
 from netpart.program.messages.communication import Phases, list_communications
 from netpart.program.messages.translate_channels import translate_communications
-from netpart.program.worker_shape import MemoryShape
+from netpart.program.worker_shape import MemoryShape, WorkerShape
 from netpart.proto.reader import read_job
 from netpart.updaters import build_updater
 from tests.laws.nets import Example, examples
@@ -50,13 +50,13 @@ def test_few_workers_of_many_are_compiled() -> None:
     assert len(models) <= 4
 
 
-def check_models(cut: Partition) -> None:
-    """Compare every worker with its model."""
+def check_models(cut: Partition, kind: type[WorkerShape] = WorkerShape) -> None:
+    """Compare every worker with its model, by a ``kind`` of shape."""
     slots = len(build_updater(cut.job.updater).states)
     kernels = job_kernel_class(cut.job)
     spoken: dict[int, Phases] = {}
     copies = list_staged_bytes(cut, slots)
-    for each in model_workers(cut, slots):
+    for each in model_workers(cut, slots, kind=kind):
         own = compile_worker(cut, each.shape.worker, slots, kernels=kernels)
         assert process_memory(own, cut.job) + copies[each.shape.worker] == each.memory
         said = spoken.setdefault(each.model.worker, list_communications(each.program, shared=True))
@@ -76,5 +76,6 @@ def test_workers_that_read_the_same_in_another_order_take_the_same_memory(net: s
     slots = len(build_updater(cut.job.updater).states)
     exact = list(model_workers(cut, slots))
     alike = list(model_workers(cut, slots, kind=MemoryShape))
+    check_models(cut, MemoryShape)
     assert [each.memory for each in alike] == [each.memory for each in exact]
     assert len({each.model.worker for each in alike}) <= min(4, len({each.model.worker for each in exact}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from netpart.graph.graph import LAYER
 from netpart.graph.partition import Partition
@@ -16,7 +17,7 @@ from netpart.plan.price.cost import (
     partition_itemsize,
     share_channel_bytes,
 )
-from netpart.plan.price.ledger import compute_ledger
+from netpart.plan.price.ledger import Ledger, compute_ledger
 from netpart.program.instructions import Channel
 from netpart.program.kernel_choice import job_kernel_class
 from netpart.spec import Region, Shard
@@ -43,12 +44,27 @@ class LayerShare:
     sent: int
 
 
-def layer_shares(partition: Partition) -> dict[str, list[LayerShare]]:
+class StepCounts(NamedTuple):
+    """FLOPs forward, FLOPs backward, and bytes held if no memory is shared, each by layer and worker; and the messages
+    of a training step. For many workers they take long to count, so what reads them all is given them."""
+
+    forward: Counter[Key]
+    backward: Counter[Key]
+    memory: Counter[Key]
+    moves: Ledger
+
+
+def count_step(partition: Partition) -> StepCounts:
+    """The counts of a training step of ``partition``."""
+    return StepCounts(*flops_and_memory(partition), compute_ledger(partition))
+
+
+def layer_shares(partition: Partition, counts: StepCounts | None = None) -> dict[str, list[LayerShare]]:
     """The shares of every layer of the training net, by its name, for all workers that compute or transfer a part of
-    it."""
-    forward, backward, memory = flops_and_memory(partition)
+    it. ``counts`` are those of ``partition``, if they are known."""
+    forward, backward, memory, moves = counts or count_step(partition)
     flops = forward + backward
-    received, sent = _exchanged_bytes(partition)
+    received, sent = _exchanged_bytes(partition, moves)
     found: dict[str, list[LayerShare]] = {}
     for node in partition.graph.net.nodes:
         on: dict[int, list[Shard]] = defaultdict(list)
@@ -102,11 +118,10 @@ def sum_by_worker(counts: Counter[Key]) -> Counter[int]:
     return found
 
 
-def _exchanged_bytes(partition: Partition) -> tuple[Counter[Key], Counter[Key]]:
+def _exchanged_bytes(partition: Partition, moves: Ledger) -> tuple[Counter[Key], Counter[Key]]:
     """Bytes received and sent, by layer and worker."""
-    flows = compute_ledger(partition).flows
-    received = _bytes_by_worker(partition, ((flow.channel, flow.received) for flow in flows))
-    sent = _bytes_by_worker(partition, ((flow.channel, flow.sent) for flow in flows))
+    received = _bytes_by_worker(partition, ((flow.channel, flow.received) for flow in moves.flows))
+    sent = _bytes_by_worker(partition, ((flow.channel, flow.sent) for flow in moves.flows))
     return received, sent
 
 

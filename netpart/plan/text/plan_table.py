@@ -11,15 +11,15 @@ from netpart.graph.graph import LAYER, Graph
 from netpart.graph.net import Net, Node
 from netpart.graph.partition import Partition
 from netpart.plan.price.cost import part_cost, traffic_by_layer
-from netpart.plan.price.ledger import compute_ledger
 from netpart.plan.price.worker_memory import ModelledWorker, model_workers
-from netpart.plan.price.worker_shares import flops_and_memory, sum_by_layer, sum_by_worker
+from netpart.plan.price.worker_shares import StepCounts, count_step, sum_by_layer, sum_by_worker
 from netpart.plan.text.cut_text import cut_text
 from netpart.program.kernel_choice import choose_job_kernels
 from netpart.program.messages.communication import Phases, list_communications
 from netpart.program.messages.deadlock_check import check_deadlocks
 from netpart.program.messages.translate_channels import translate_communications
 from netpart.program.passes.recompute import repeated_forwards
+from netpart.program.worker_shape import MemoryShape
 from netpart.spec import Shape, size
 from netpart.updaters import build_updater
 
@@ -103,20 +103,20 @@ class PlanTable:
         return sum(row.moved for row in self.layers)
 
 
-def tabulate_partition(partition: Partition) -> PlanTable:
-    """Price the training step of ``partition`` and check all its phases for deadlocks.
+def tabulate_partition(partition: Partition, counts: StepCounts | None = None) -> PlanTable:
+    """Price the training step of ``partition`` and check all its phases for deadlocks. ``counts`` as in
+    ``layer_shares``.
 
     Raises ConfigError for an invalid updater, ProgramRefused for workers that would never finish.
     """
     slots = len(build_updater(partition.job.updater).states)
-    counts = flops_and_memory(partition)
+    *computed, moves = counts or count_step(partition)
     again = Counter[str]()
-    moves = compute_ledger(partition)
-    flops = sum_by_worker(counts[0] + counts[1])
+    flops = sum_by_worker(computed[0] + computed[1])
     workers = list[WorkerRow]()
     communications = list[Phases]()
     spoken: dict[int, Phases] = {}
-    for each in model_workers(partition, slots):
+    for each in model_workers(partition, slots, kind=MemoryShape):
         worker = each.shape.worker
         more = _count_recomputed(partition, each)
         workers.append(_worker_row(partition, each, moves.sent[worker], flops[worker] + more.total()))
@@ -125,7 +125,7 @@ def tabulate_partition(partition: Partition) -> PlanTable:
         communications.append(translate_communications(spoken[each.model.worker], each.model, each.shape))
         again += more
     check_deadlocks(communications)
-    forward, backward, memory = map(sum_by_layer, counts)
+    forward, backward, memory = map(sum_by_layer, computed)
     bytes_of = traffic_by_layer(partition, moves.flows)
     net = partition.graph.net
     micros = partition.phases["train"]

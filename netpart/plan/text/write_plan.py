@@ -10,7 +10,7 @@ from pathlib import Path
 from netpart.errors import FieldPath
 from netpart.graph.partition import Partition
 from netpart.graph.scheme import OF_PIPELINE
-from netpart.plan.price.worker_shares import LayerShare, layer_shares, shards_text
+from netpart.plan.price.worker_shares import LayerShare, StepCounts, count_step, layer_shares, shards_text
 from netpart.plan.text.cut_text import place_text
 from netpart.plan.text.plan_table import PlanTable, tabulate_partition
 from netpart.plan.text.spelling import WantedPlacement, spell_placement, wanted_placements
@@ -44,8 +44,9 @@ def write_plan(job: Job, partition: Partition, made_by: str, folder: Path) -> st
     proto = with_placements(job.proto, partition)
     places = wanted_placements(partition)
     rebase_paths(proto, job.folder, folder)
-    notes: dict[FieldPath, Sequence[str]] = {(): list(_plan_head(partition, made_by))}
-    of_layer = layer_shares(partition)
+    counts = count_step(partition)
+    notes: dict[FieldPath, Sequence[str]] = {(): list(_plan_head(partition, counts, made_by))}
+    of_layer = layer_shares(partition, counts)
     for i, conf in enumerate(proto.neuralnet.layer):
         notes["neuralnet", "layer", i] = list(_layer_comments(places.get(i, []), of_layer.get(conf.name, [])))
     return write_expanded_job(job.expansion, proto, notes) if job.expansion else write_job(proto, job.text, notes)
@@ -65,9 +66,9 @@ def with_placements(job: JobProto, partition: Partition) -> JobProto:
     return proto
 
 
-def _plan_head(partition: Partition, made_by: str) -> Iterator[str]:
+def _plan_head(partition: Partition, counts: StepCounts, made_by: str) -> Iterator[str]:
     """The first lines of a plan: how it was made, and the cost of a step."""
-    table = tabulate_partition(partition)
+    table = tabulate_partition(partition, counts)
     yield f"{TITLE}{plural_text(partition.workers, 'worker')}, made by"
     yield f"    {made_by}"
     yield f"A training step of {table.rows} rows moves {bytes_text(table.moved)} ({table.moved:,} bytes)."
