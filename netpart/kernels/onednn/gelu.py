@@ -18,7 +18,7 @@ from netpart.kernels.onednn.primitive import Attributes
 from netpart.kernels.op import Array
 
 STRIP = 1 << 17
-"""Elements of a strip, whose arrays fit the third-level cache: the fastest of 2¹³ to 2²⁰ on two threads, and nearly so on one."""
+"""Elements of a strip, whose arrays fit the third-level cache: smaller ones took longer, most of all on two threads."""
 FAR = 400.0
 """From this x² on the gate is 0 or 1 in float32. A greater one may be infinite, and infinity times 0 is no number."""
 
