@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from netpart.kernels.gates import CUBIC, INNER
 from netpart.kernels.onednn.activation_calls import add_binary, add_post_ops, post_op_argument
-from netpart.kernels.onednn.calls import Calls
+from netpart.kernels.onednn.calls import Args, Calls
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc
 from netpart.kernels.onednn.names import Algorithm
 from netpart.kernels.onednn.primitive import Attributes
@@ -56,7 +56,7 @@ def _add_strip_gradient(calls: Calls, x: DnnlMemory, dy: DnnlMemory, dx: DnnlMem
     add_post_ops(calls, gate, slope, rest, {post_op_argument(1): gate})
     post = _append_odd_cubic(x, 2 * INNER, 6 * INNER * CUBIC).binary(Algorithm.BINARY_MUL, slope.desc)
     post.binary(Algorithm.BINARY_ADD, gate.desc).binary(Algorithm.BINARY_MUL, dy.desc)
-    others = dict(zip(map(post_op_argument, (2, 3, 4, 5)), (x, slope, gate, dy), strict=True))
+    others: Args = dict(zip(map(post_op_argument, (2, 3, 4, 5)), (x, slope, gate, dy), strict=True))
     add_binary(calls, Algorithm.BINARY_MUL, x, x, dx, post, others)
 
 
