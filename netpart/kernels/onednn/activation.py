@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from netpart.kernels import activation as reference
 from netpart.kernels.activation import SIX, STANH_INNER, STANH_OUTER, Kind
+from netpart.kernels.onednn.activation_calls import add_eltwise, add_post_ops, eltwise_forward, post_op_argument
 from netpart.kernels.onednn.calls import Args, Calls, OneDnnVerbs
+from netpart.kernels.onednn.gelu import add_gelu_tanh, add_gelu_tanh_gradient, has_slow_tanh
 from netpart.kernels.onednn.memory import DnnlMemory, flat_memories
-from netpart.kernels.onednn.names import Algorithm, Arg, PropKind
+from netpart.kernels.onednn.names import Algorithm, Arg
 from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
 from netpart.kernels.op import Array, Op
 
@@ -37,6 +41,8 @@ class Activation(reference.Activation, OneDnnVerbs):
 
         def describe(calls: Calls) -> None:
             source, target = flat_memories(x, y)
+            if _takes_logistic(kind, source):
+                return add_gelu_tanh(calls, source, target)
             if kind != "stanh":
                 return add_eltwise(calls, _eltwise_algorithm(kind), source, target, *_eltwise_factors(kind, slope))
             add_post_ops(calls, source, target, append_activation(Attributes(), kind))
@@ -52,7 +58,9 @@ class Activation(reference.Activation, OneDnnVerbs):
             algorithm, of_output = _gradient_algorithm(kind, slope)
             alpha, beta = _eltwise_factors(kind, slope)
             data, above, below = flat_memories(y if of_output else x, dy, dx)
-            hint = _eltwise_forward(algorithm, data, data, alpha, beta)
+            if _takes_logistic(kind, data):
+                return add_gelu_tanh_gradient(calls, *(self.xp.ravel(array, order="K") for array in (x, dy, dx)))
+            hint = eltwise_forward(algorithm, data, data, alpha, beta)
             args = algorithm, below.desc, above.desc, data.desc, alpha, beta, hint
             read = Arg.DST if of_output else Arg.SRC
             calls.add(PrimitiveDesc("eltwise_backward", *args), {read: data, Arg.DIFF_DST: above, Arg.DIFF_SRC: below})
@@ -87,32 +95,6 @@ def _eltwise_factors(kind: Kind, slope: float) -> tuple[float, float]:
     return {"relu6": (0.0, float(SIX)), "relu": (slope, 0.0), "elu": (slope, 0.0)}.get(kind, (1.0, 0.0))
 
 
-def add_eltwise(
-    calls: Calls, algorithm: Algorithm, x: DnnlMemory, y: DnnlMemory, alpha: float = 0.0, beta: float = 0.0
-) -> None:
-    """Append y = algorithm(x)."""
-    calls.add(_eltwise_forward(algorithm, x, y, alpha, beta), {Arg.SRC: x, Arg.DST: y})
-
-
-def add_binary(
-    calls: Calls, algorithm: Algorithm, a: DnnlMemory, b: DnnlMemory, y: DnnlMemory, post: Attributes | None = None,
-    others: Args | None = None,
-) -> None:  # fmt: skip
-    """Append y = post(algorithm(a, b)); ``others`` are the operands of the binary post-operations."""
-    desc = PrimitiveDesc("binary", algorithm, a.desc, b.desc, y.desc, attributes=post)
-    calls.add(desc, {Arg.SRC: a, Arg.SRC_1: b, Arg.DST: y, **(others or {})})
-
-
-def add_post_ops(calls: Calls, x: DnnlMemory, y: DnnlMemory, post: Attributes, others: Args | None = None) -> None:
-    """Append y = post(x), in one pass: as post-operations of min(x, x), for eltwise accepts no eltwise ones."""
-    add_binary(calls, Algorithm.BINARY_MIN, x, x, y, post, others)
-
-
-def post_op_argument(place: int) -> int:
-    """The argument number of the other operand of the binary post-operation at index ``place``."""
-    return Arg.POST_OP * (1 + place) | Arg.SRC_1
-
-
 def _add_output_gradient(calls: Calls, kind: Kind, y: DnnlMemory, dy: DnnlMemory, dx: DnnlMemory) -> None:
     """Append dx = dy · kind'(x), in one pass, for a kind' that is a function of y that oneDNN does not have."""
     if kind == "stanh":  # A·B - B/A · y²
@@ -125,5 +107,8 @@ def _add_output_gradient(calls: Calls, kind: Kind, y: DnnlMemory, dy: DnnlMemory
     add_post_ops(calls, y, dx, post.binary(Algorithm.BINARY_MUL, dy.desc), others)
 
 
-def _eltwise_forward(algorithm: Algorithm, x: DnnlMemory, y: DnnlMemory, alpha: float, beta: float) -> PrimitiveDesc:
-    return PrimitiveDesc("eltwise_forward", PropKind.FORWARD_TRAINING, algorithm, x.desc, y.desc, alpha, beta)
+def _takes_logistic(kind: Kind, x: DnnlMemory) -> bool:
+    """True if ``kind`` is the tanh form of gelu and takes less time by the logistic function."""
+    if kind != "gelu_tanh" or x.array.dtype != np.float32:
+        return False
+    return has_slow_tanh(eltwise_forward(Algorithm.GELU_TANH, x, x, 0.0, 0.0).implementation)

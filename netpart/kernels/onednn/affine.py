@@ -6,7 +6,7 @@ from math import gcd
 
 import numpy as np
 
-from netpart.kernels.onednn.activation import post_op_argument
+from netpart.kernels.onednn.activation_calls import post_op_argument
 from netpart.kernels.onednn.calls import Calls
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc
 from netpart.kernels.onednn.names import Algorithm, Arg

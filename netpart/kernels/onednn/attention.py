@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from netpart.kernels import attention as reference
 from netpart.kernels.arguments import AttentionArguments
 from netpart.kernels.attention import mask_of_keys
-from netpart.kernels.onednn.activation import add_binary
+from netpart.kernels.onednn.activation_calls import add_binary
 from netpart.kernels.onednn.attention_blocks import BlockScores, KeyGradient
 from netpart.kernels.onednn.calls import Calls, OneDnnVerbs
 from netpart.kernels.onednn.memory import DnnlMemory

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from netpart.kernels.activation import Kind
-from netpart.kernels.onednn.activation import add_post_ops, append_activation
+from netpart.kernels.onednn.activation import append_activation
+from netpart.kernels.onednn.activation_calls import add_post_ops
 from netpart.kernels.onednn.affine import add_affine_sum
 from netpart.kernels.onednn.calls import Args, Calls
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc

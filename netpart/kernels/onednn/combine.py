@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from netpart.kernels import arrays, combine
 from netpart.kernels.activation import Kind
 from netpart.kernels.bfloat16 import is_bfloat16
-from netpart.kernels.onednn.activation import add_binary, append_activation, post_op_argument
+from netpart.kernels.onednn.activation import append_activation
+from netpart.kernels.onednn.activation_calls import add_binary, post_op_argument
 from netpart.kernels.onednn.calls import Args, Calls, OneDnnVerbs
 from netpart.kernels.onednn.memory import DnnlMemory, flat_memories, permutes_memory, share_layout
 from netpart.kernels.onednn.names import Algorithm

@@ -9,7 +9,8 @@ import numpy as np
 from netpart.kernels import convolution as reference
 from netpart.kernels.activation import Kind
 from netpart.kernels.onednn import strips
-from netpart.kernels.onednn.activation import add_post_ops, append_activation
+from netpart.kernels.onednn.activation import append_activation
+from netpart.kernels.onednn.activation_calls import add_post_ops
 from netpart.kernels.onednn.calls import Args, Calls, OneDnnVerbs
 from netpart.kernels.onednn.convolution_descs import ConvolutionDescs
 from netpart.kernels.onednn.lowered import LoweredCalls, lowering_pays

@@ -13,7 +13,7 @@ import numpy as np
 
 from netpart.kernels import lrn as reference
 from netpart.kernels.arguments import LrnFactors
-from netpart.kernels.onednn.activation import add_binary, add_eltwise, add_post_ops, post_op_argument
+from netpart.kernels.onednn.activation_calls import add_binary, add_eltwise, add_post_ops, post_op_argument
 from netpart.kernels.onednn.calls import Args, Calls, OneDnnVerbs
 from netpart.kernels.onednn.library import OneDnnRefused
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc, channels_last_strides, tidy_strides

@@ -5,6 +5,8 @@ NumPy's OpenBLAS has code for fewer processors than oneDNN, and reaches half of 
 
 from __future__ import annotations
 
+import numpy as np
+
 from netpart.kernels import inner_product, matmul
 from netpart.kernels.activation import Kind
 from netpart.kernels.bfloat16 import is_bfloat16
@@ -13,7 +15,7 @@ from netpart.kernels.onednn.calls import Calls, OneDnnVerbs
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc, dense_strides
 from netpart.kernels.onednn.names import Algorithm, Arg
 from netpart.kernels.onednn.portions import add_channel_sums
-from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
+from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc, scale_argument
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import as_matrix
 
@@ -90,24 +92,29 @@ def matmul_memory(array: Array) -> DnnlMemory:
 
 
 def add_matmul(
-    calls: Calls,
-    a: DnnlMemory,
-    b: DnnlMemory,
-    y: DnnlMemory,
-    bias: DnnlMemory | None = None,
-    scale: float = 1.0,
-    add: bool = False,
+    calls: Calls, a: DnnlMemory, b: DnnlMemory, y: DnnlMemory, scale: float = 1.0, add: bool = False
 ) -> None:
-    """Append y = scale · (a b + bias); with ``add``, y += that.
-
-    a, b, y: (..., rows, columns); bias (..., 1, columns).
-    """
+    """Append y = scale · a b; with ``add``, y += that. a, b, y: (..., rows, columns)."""
     post = Attributes()
+    if scale != 1 and not add and _passes_again(a, b, y):
+        return _add_scaled_product(calls, a, b, y, scale)
     if scale != 1:
         post.eltwise(Algorithm.LINEAR, scale)
     if add:
         post.sum()
-    _add_product(calls, a, b, y, bias, post)
+    _add_product(calls, a, b, y, None, post)
+
+
+def _passes_again(a: DnnlMemory, b: DnnlMemory, y: DnnlMemory) -> bool:
+    """True if oneDNN makes post-operations of the product in a pass of their own: that of a BLAS has no others."""
+    return PrimitiveDesc("matmul", a.desc, b.desc, None, y.desc).implementation.startswith("gemm:jit:f32")
+
+
+def _add_scaled_product(calls: Calls, a: DnnlMemory, b: DnnlMemory, y: DnnlMemory, scale: float) -> None:
+    """Append y = scale · a b, with the factor that a BLAS multiplies each sum by, which rounds as a pass would."""
+    factor = DnnlMemory(MemoryDesc.strided((1,), (1,)), np.full(1, scale, np.float32))
+    desc = PrimitiveDesc("matmul", a.desc, b.desc, None, y.desc, attributes=Attributes().scales(Arg.SRC))
+    calls.add(desc, {Arg.SRC: a, Arg.WEIGHTS: b, Arg.DST: y, scale_argument(Arg.SRC): factor})
 
 
 def _add_product(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from netpart.kernels.arguments import NormaliseArguments
-from netpart.kernels.onednn.activation import add_binary, post_op_argument
+from netpart.kernels.onednn.activation_calls import add_binary, post_op_argument
 from netpart.kernels.onednn.calls import Args, Calls
 from netpart.kernels.onednn.library import OneDnnRefused
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from netpart.kernels import softmax as reference
-from netpart.kernels.onednn.activation import post_op_argument
+from netpart.kernels.onednn.activation_calls import post_op_argument
 from netpart.kernels.onednn.calls import Calls, OneDnnVerbs
 from netpart.kernels.onednn.library import OneDnnRefused
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc, dense_strides

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from netpart.kernels import updates
-from netpart.kernels.onednn.activation import add_binary, post_op_argument
+from netpart.kernels.onednn.activation_calls import add_binary, post_op_argument
 from netpart.kernels.onednn.calls import Args, Calls, OneDnnVerbs
 from netpart.kernels.onednn.library import OneDnnRefused
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc, share_layout

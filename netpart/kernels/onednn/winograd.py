@@ -16,7 +16,7 @@ from math import prod
 
 import numpy as np
 
-from netpart.kernels.onednn.activation import add_binary
+from netpart.kernels.onednn.activation_calls import add_binary
 from netpart.kernels.onednn.calls import Calls, Piece, Pieces
 from netpart.kernels.onednn.convolution_descs import ConvolutionDescs
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netpart.kernels.activation import Kind
+from netpart.kernels.onednn.gelu import STRIP
 from netpart.kernels.op import Array
 from tests.kernels.harness import normal, play, rubbish
 from tests.kernels.onednn_kernels import ORDERS, REFERENCE, fast, lying, near, needed
@@ -62,3 +63,23 @@ def test_arrays_with_gaps_stay_with_the_reference() -> None:
     play(kernels.activation("relu", whole[:, :3], y))
     near(y, np.maximum(whole[:, :3], 0))
     assert kernels.refusals
+
+
+@pytest.mark.parametrize("size", [STRIP // 4, 2 * STRIP, 2 * STRIP + 24])
+def test_the_gradient_of_tanh_gelu_takes_the_place_of_its_input(size: int) -> None:
+    x, dy, kernels = 3 * normal(1, size // 8, 8), normal(2, size // 8, 8), fast()
+    _, wanted = results("gelu_tanh", x, dy, 0.0)
+    dx = lying("plain", dy)
+    play(kernels.activation_gradient("gelu_tanh", lying("plain", x), dx, dx, dx))
+    near(dx, wanted)
+    assert not kernels.refusals
+
+
+def test_tanh_gelu_is_finite_and_exact_far_out() -> None:
+    x = np.array([-1e30, -200, -20, -4, -0.0, 4, 20, 200, 1e30], "float32")
+    y, dx, kernels = np.empty_like(x), np.empty_like(x), fast()
+    play(kernels.activation("gelu_tanh", x, y))
+    play(kernels.activation_gradient("gelu_tanh", x, y, np.ones_like(x), dx))
+    wanted, slope = results("gelu_tanh", x, np.ones_like(x), 0.0)
+    near(y, wanted)
+    near(dx, slope)
