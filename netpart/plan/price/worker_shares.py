@@ -56,7 +56,7 @@ class StepCounts(NamedTuple):
 
 def count_step(partition: Partition) -> StepCounts:
     """The counts of a training step of ``partition``."""
-    return StepCounts(*flops_and_memory(partition), compute_ledger(partition))
+    return StepCounts(*_flops_and_memory(partition), compute_ledger(partition))
 
 
 def layer_shares(partition: Partition, counts: StepCounts | None = None) -> dict[str, list[LayerShare]]:
@@ -79,7 +79,7 @@ def layer_shares(partition: Partition, counts: StepCounts | None = None) -> dict
     return found
 
 
-def flops_and_memory(partition: Partition) -> tuple[Counter[Key], Counter[Key], Counter[Key]]:
+def _flops_and_memory(partition: Partition) -> tuple[Counter[Key], Counter[Key], Counter[Key]]:
     """FLOPs forward, FLOPs backward, and bytes held if no memory is shared, each by layer and worker."""
     forward = Counter[Key]()
     backward = Counter[Key]()
