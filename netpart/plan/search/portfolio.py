@@ -52,7 +52,7 @@ GROUP_PROOFS = 16
 COMPILING = 0.3
 """All is predicted in the rest of the time. In this share of it the fastest ways are compiled for their memory, and
 some are simulated."""
-LAST = 0.1
+LAST = 0.15
 """With floors, what was begun in time ends in this share of it."""
 AHEAD = 0.3
 """The ways of all planners but those that search are predicted first, in up to this share of the time."""
