@@ -164,7 +164,8 @@ def noting(asked: list[Asked]) -> ExitStack:
 def census(net: Net, precision: str) -> tuple[list[Asked], int]:
     """The launches of one step, in order, and the bytes that it moves at least."""
     proto, asked = job(net, 1), list[Asked]()
-    proto.MergeFrom(JobProto(precision=precision.upper()))
+    # Without a GPU, kernels that are chosen automatically are those of the CPU.
+    proto.MergeFrom(JobProto(precision=precision.upper(), kernels="CUDA"))
     with TemporaryDirectory() as folder, noting(asked), patch.dict(environ, XDG_CACHE_HOME=folder):
         rule, cut = build_updater(proto.updater), partition_by_scheme(proto, 1, Path(folder), phases=("train",))
         program = compile_worker(cut, 0, len(rule.states), kernels=kernel_class("cuda"))

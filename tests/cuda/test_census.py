@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,3 +51,10 @@ def test_every_launch_is_listed() -> None:
     main(["--nets", "mlp", "--each"], said.append)
     assert sum("cuBLAS" in each for each in said) == 17
     assert "sgd" in said[-1]
+
+
+def test_the_command_counts_each_precision_where_no_gpu_is() -> None:
+    """In a process of its own, in which nothing stands for a GPU."""
+    command = [sys.executable, "-m", "tools.gpu_census", "--nets", "mlp", "--precision", "bfloat16"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert "MNIST MLP" in done.stdout, done.stderr
