@@ -51,7 +51,7 @@ class WrittenRange(NamedTuple):
     finite: bool
 
 
-ROWS = WrittenRange(-1, 0, 0, True)
+UNSCANNED = WrittenRange(-1, 0, 0, True)
 """Stands for bytes that were written but not scanned: with it, no ranges tile a tensor."""
 
 

@@ -124,7 +124,7 @@ class CheckpointWriter(TensorFile):
         """Write a box that is several ranges of the tensor's bytes, which are not scanned."""
         self._gathered.flush()
         self.transfer(os.pwrite, tensor, box, values)
-        return checksums.ROWS
+        return checksums.UNSCANNED
 
     def _write_range(self, tensor: StoredTensor, box: Region, values: NDArray[Any], start: int) -> WrittenRange:
         """Write a box that is one range of the tensor's bytes, from byte ``start`` on, and scan it meanwhile."""

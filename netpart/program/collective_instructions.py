@@ -62,7 +62,7 @@ class ExchangeFactory:
         return self.known[key]
 
     def plan_collective(self, found: Collective, backward: bool) -> Exchange:
-        """``of_collective``, each time: its blocks are compared one by one, n² of them in an all-to-all."""
+        """Plan an Exchange: its blocks are compared one by one, n² of them in an all-to-all."""
         kind = found.kind
         blocks = found.blocks
         if backward:

@@ -1,4 +1,4 @@
-"""What a worker has written into the files of a checkpoint, as it tells the coordinator: see ``WrittenRange``."""
+"""What a worker has written into the files of a checkpoint, as the coordinator hears of it: see ``WrittenRange``."""
 
 from __future__ import annotations
 

@@ -81,5 +81,8 @@ def test_tanh_gelu_is_finite_and_exact_far_out() -> None:
     play(kernels.activation("gelu_tanh", x, y))
     play(kernels.activation_gradient("gelu_tanh", x, y, np.ones_like(x), dx))
     wanted, slope = results("gelu_tanh", x, np.ones_like(x), 0.0)
-    near(y, wanted)
+    assert np.isfinite([y, dx]).all()
     near(dx, slope)
+    # Each by its own size: next to 1e30 all others are nothing.
+    for got, expected in zip(y, wanted, strict=True):
+        near(got, expected)
