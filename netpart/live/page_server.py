@@ -8,6 +8,7 @@ the connection ends; only a feed stays open (Server-Sent Events, https://html.sp
 from __future__ import annotations
 
 import asyncio
+import select
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
@@ -140,8 +141,8 @@ class PageServer:
         try:
             if len(self._tasks) <= CONNECTIONS:
                 await self._answer(reader, writer)
-        except (OSError, TimeoutError, asyncio.IncompleteReadError):
-            pass  # the client has gone, or is too slow
+        except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass  # the client has gone, or is too slow, or the loop ends
         finally:
             self._tasks.discard(task)
             # What a client does not take is dropped: a flush would wait for it.
@@ -197,6 +198,8 @@ class PageServer:
         try:
             while True:
                 over = self._over  # before the changes are read: none comes after it
+                if over and _has_left(writer):
+                    return
                 news.clear()
                 changes = self.feed.since(number)
                 text = "".join(f"id: {at}\ndata: {change}\n\n" for at, change in changes)
@@ -218,6 +221,14 @@ def _last_number(request: HttpRequest) -> int | None:
     """The number of the last change that a client which reconnects has, None for a new one."""
     text = request.headers.get("last-event-id", "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else None
+
+
+def _has_left(writer: asyncio.StreamWriter) -> bool:
+    """Whether the client has closed its end. The socket says so before the loop does, and a write would not fail yet.
+    From a client that reads a feed nothing else comes."""
+    ends = select.poll()
+    ends.register(writer.get_extra_info("socket"), select.POLLIN)
+    return bool(ends.poll(0))
 
 
 async def _write_answer(writer: asyncio.StreamWriter, status: str, kind: str, body: bytes) -> None:
