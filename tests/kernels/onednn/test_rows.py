@@ -18,7 +18,7 @@ from netpart.kernels.activation import Kind
 from netpart.kernels.arguments import AttentionArguments, NormaliseArguments, NormaliseGradientArguments
 from netpart.kernels.onednn.calls import Calls, PrimitiveStream
 from netpart.kernels.onednn.memory import DnnlMemory
-from netpart.kernels.onednn.products import PACKED_ROWS
+from netpart.kernels.onednn.products import BLOCK_COLUMNS, PACKED_ROWS
 from netpart.kernels.onednn.softmax import add_stepwise_gradient
 from netpart.kernels.op import Array, Op, chain_ops
 from tests.kernels.harness import play
@@ -60,6 +60,20 @@ def test_inner_product(rows: int, features: int, outputs: int, transpose: bool, 
     agree(lambda k, y: k.inner_product(x, w, bias, y, transpose), dy.shape)
     agree(lambda k, dx: k.inner_product_data(dy, w, dx, transpose), x.shape)
     agree(lambda k, dw, db: k.inner_product_weights(x, dy, dw, db, transpose), shape, b.shape)
+
+
+@pytest.mark.parametrize("transpose", [False, True])
+@pytest.mark.parametrize("features", [3 * BLOCK_COLUMNS, 2 * BLOCK_COLUMNS + 1, 4111])  # in blocks; 17 of 241; a prime
+def test_a_wide_gradient_of_weights_has_the_sums_of_a_narrow_one(features: int, transpose: bool) -> None:
+    x, dy = normal(1, 3, features), normal(2, 3, 5)
+    shape = (features, 5) if transpose else (5, features)
+    agree(lambda k, dw: k.inner_product_weights(x, dy, dw, None, transpose), shape)
+    kernels = fast()
+    whole, part = rubbish(shape, (7, 5) if transpose else (5, 7))
+    play(kernels.inner_product_weights(x, dy, whole, None, transpose))
+    play(kernels.inner_product_weights(x[:, :7].copy(), dy, part, None, transpose))
+    assert not kernels.refusals
+    np.testing.assert_array_equal(whole[:7] if transpose else whole[:, :7], part)
 
 
 @pytest.mark.parametrize("rows", [5, PACKED_ROWS + 1])
