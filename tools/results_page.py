@@ -32,9 +32,9 @@ def results(root: Path, name: str) -> Json | None:
     return found
 
 
-def missing(name: str) -> str:
-    """The sentence in place of results of a benchmark that has not been run."""
-    return f"Not measured yet: `make bench-{name}`.\n"
+def missing(name: str, command: str = "") -> str:
+    """The sentence in place of results of benchmark ``name`` that has not been run, by its make target or ``command``."""
+    return f"Not measured yet: `{command or f'make bench-{name}'}`.\n"
 
 
 def about(found: Json) -> str:

@@ -19,6 +19,13 @@ HEAD = "| work | compared with | netpart | peer | ratio | goal |\n|---|---|--:|-
 SHARES_HEAD = HEAD.replace(" goal |", " goal | of the peak |").replace("--:|--:|--:|--:|", "--:|--:|--:|--:|--:|")
 """With the shares of the GEMM peak that netpart and the peer reach."""
 
+COMMANDS = {
+    "cpu-bfloat16": "make bench-cpu ARGS='--precision bfloat16'",
+    "narrow-accuracy": "python -m benchmarks.narrow_accuracy",
+}
+"""The commands of benchmarks without a make target of their own name."""
+ACCURACY_HEAD = "| job | float32, % | bfloat16, % | points |\n|---|---|---|--:|"
+
 
 def filled(root: Path) -> str:
     """The page with its tables as the results of ``root`` have them."""
@@ -29,10 +36,23 @@ def table(root: Path, name: str) -> str:
     """The table of one benchmark, with its conditions, or a sentence that it has not been run."""
     found = results(root, name)
     if found is None:
-        return missing(name)
+        return missing(name, COMMANDS.get(name, ""))
+    if "trainings" in found:
+        return accuracy_table(found)
     shares = any(row.get("shares") for row in found["rows"])
     lines = (line(row) + (share_cell(row) if shares else "") for row in found["rows"])
     return "\n".join([about(found), "", SHARES_HEAD if shares else HEAD, *lines]) + "\n"
+
+
+def accuracy_table(found: Json) -> str:
+    """The table of accuracies in two precisions, in percent, one for each seed."""
+    lines = []
+    for row in found["trainings"]:
+        cells = [" ".join(f"{each:.1f}" for each in row[precision]) for precision in ("float32", "bfloat16")]
+        missed = " (missed)" if row["points"] < -found["goal"] else ""
+        apart = f"{row['points']:+.2f} ± {row['standard_error']:.2f}{missed}"
+        lines.append(f"| {row['work']} | {cells[0]} | {cells[1]} | {apart} |")
+    return "\n".join([about(found), "", ACCURACY_HEAD, *lines]) + "\n"
 
 
 def share_cell(row: Json) -> str:

@@ -11,7 +11,7 @@ import pytest
 from netpart.cli.main import make_parser
 from tests.house.tree import ROOT
 from tools.results_page import RESULTS
-from tools.speed_page import PAGE, filled, main
+from tools.speed_page import PAGE, accuracy_table, filled, main
 
 TEXT = (ROOT / PAGE).read_text(encoding="utf-8")
 MANUAL = (ROOT / "docs" / "speed.md").read_text(encoding="utf-8")
@@ -57,6 +57,13 @@ def test_a_table_is_made_of_a_file(tmp_path: Path) -> None:
     assert "| run | peer | 1.0 ms | 1.3 ms | 1.30 (1.25–1.40) (busy: 0.5 cores) | – | 0.50 / 0.38 |" in page
     assert "| all | peer | 1.00 of its time | 1.20 of its time | 1.20 | – | – |" in page
     assert "old" not in page
+
+
+def test_accuracies_are_shown_seed_by_seed() -> None:
+    about = {"date": "2026-01-02", "machine": {"processor": "P", "cores": 2}, "versions": {}}
+    row = {"work": "net", "float32": [90.0, 91.25], "bfloat16": [89.0, 91.0], "points": -0.625, "standard_error": 0.375}
+    page = accuracy_table(about | {"trainings": [row], "goal": 0.5})
+    assert page.endswith("| net | 90.0 91.2 | 89.0 91.0 | -0.62 ± 0.38 (missed) |\n")
 
 
 @pytest.mark.parametrize("command", re.findall(r"^netpart (profile .*?)(?:   |$)", MANUAL, flags=re.MULTILINE))

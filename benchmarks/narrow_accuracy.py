@@ -1,0 +1,105 @@
+"""Accuracy in bfloat16: jobs of graphs/, trained in float32 and in bfloat16 from the same seeds, and tested at their end.
+
+    python -m benchmarks.narrow_accuracy                      all jobs; benchmarks/results/narrow-accuracy.json
+    python -m benchmarks.narrow_accuracy lenet --seeds 1 2    one job; writes nothing without -o
+
+A training amplifies rounding: with the same sums in another order it ends some points away, as with another seed. So
+the mean over the seeds counts, and its standard error shows how much of a difference is chance. Each run has one worker
+on all cores; runs take turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import mean, stdev
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from benchmarks.machine import ROOT
+from benchmarks.options import BFLOAT16, FLOAT32
+from benchmarks.rows import RESULTS, write_report
+from netpart.launch.report.speedup import read_summary
+
+GOAL = 0.5
+"""The most points of accuracy, in percent, that the mean over the seeds may lose."""
+SEEDS = 1, 2, 3
+PRECISIONS = FLOAT32, BFLOAT16
+PACKAGES = "netpart", "numpy"
+
+
+class TrainedJob(NamedTuple):
+    """A job that is trained and tested: its title and its file."""
+
+    title: str
+    conf: str
+
+
+JOBS = {
+    "lenet": TrainedJob("LeNet on digits, the demo", "graphs/mnist/conv.conf"),
+    "gpt": TrainedJob("tiny GPT, the next byte", "graphs/gpt/tiny.conf"),
+    "phantoms": TrainedJob("3D-ResAttNet18 on phantoms", "graphs/resattnet/resattnet18-ad-nc.conf"),
+}
+
+
+def measure_job(job: TrainedJob, seeds: Sequence[int]) -> dict[str, Any]:
+    """The row of a job: the accuracy of the last test, in percent, of each precision and seed."""
+    row: dict[str, Any] = {"work": job.title, "seeds": list(seeds), FLOAT32: [], BFLOAT16: []}
+    for seed in seeds:
+        for precision in PRECISIONS:
+            row[precision].append(train_job(job.conf, seed, precision))
+            print(f"{job.title}, seed {seed}, {precision}: {row[precision][-1]:.2f} %", flush=True)
+    return row | compare_accuracies(row[FLOAT32], row[BFLOAT16])
+
+
+def compare_accuracies(wide: Sequence[float], narrow: Sequence[float]) -> dict[str, float]:
+    """The mean of what the second accuracies are above the first, in points, and its standard error."""
+    apart = [second - first for first, second in zip(wide, narrow, strict=True)]
+    error = stdev(apart) / len(apart) ** 0.5 if len(apart) > 1 else 0.0
+    return {"points": round(mean(apart), 3), "standard_error": round(error, 3)}
+
+
+def train_job(conf: str, seed: int, precision: str) -> float:
+    """The accuracy of the last test, in percent. Raises RuntimeError, with the output of the command, if it fails."""
+    with TemporaryDirectory() as folder:
+        summary = Path(folder) / "summary.json"
+        options = ["--workers", "1", "--seed", str(seed), "--precision", precision]
+        call = [
+            sys.executable,
+            "-m",
+            "netpart",
+            "run",
+            conf,
+            *options,
+            "--workspace",
+            folder,
+            "--summary",
+            str(summary),
+        ]
+        done = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(f"{' '.join(call)}: exit code {done.returncode}: {done.stderr}")
+        return 100 * read_summary(summary).accuracies[-1][1]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Train, print, write the results; 1 if a job misses the goal."""
+    parser = argparse.ArgumentParser(description="compare accuracies in float32 and in bfloat16")
+    parser.add_argument("jobs", nargs="*", choices=[*JOBS, []], help="jobs (default: all)")
+    parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS, help="seeds of the trainings (default: 1 2 3)")
+    parser.add_argument("-o", "--output", type=Path, metavar="F.json", help="where the figures go")
+    args = parser.parse_args(arguments)
+    rows = [measure_job(JOBS[name], args.seeds) for name in args.jobs or JOBS]
+    for row in rows:
+        print(f"{row['work']}: {row['points']:+.2f} points in bfloat16, standard error {row['standard_error']:.2f}")
+    output = args.output or (None if args.jobs else RESULTS / "narrow-accuracy.json")
+    if output:
+        write_report(output, PACKAGES, {"trainings": rows, "goal": GOAL})
+    return int(any(row["points"] < -GOAL for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

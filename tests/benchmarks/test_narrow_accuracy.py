@@ -1,0 +1,24 @@
+"""Accuracies in two precisions are compared seed by seed."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.machine import ROOT
+from benchmarks.narrow_accuracy import JOBS, compare_accuracies
+
+
+def test_the_mean_over_seeds_counts() -> None:
+    found = compare_accuracies([90.0, 92.0, 94.0], [90.5, 91.0, 95.0])
+    assert found["points"] == pytest.approx(0.5 / 3, abs=1e-3)
+    assert found["standard_error"] == pytest.approx(
+        (((0.5 - 1 / 6) ** 2 + (7 / 6) ** 2 + (5 / 6) ** 2) / 6) ** 0.5, abs=1e-3
+    )
+
+
+def test_one_seed_shows_no_error() -> None:
+    assert compare_accuracies([90.0], [89.0]) == {"points": -1.0, "standard_error": 0.0}
+
+
+def test_its_jobs_are_there() -> None:
+    assert all((ROOT / job.conf).exists() for job in JOBS.values())
