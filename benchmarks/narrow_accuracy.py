@@ -1,4 +1,4 @@
-"""Accuracy in bfloat16: jobs of graphs/, trained in float32 and in bfloat16 from the same seeds, and tested at their end.
+"""Accuracy in bfloat16: jobs of graphs/, trained in float32 and in bfloat16 from the same seeds, and then tested.
 
     python -m benchmarks.narrow_accuracy                      all jobs; benchmarks/results/narrow-accuracy.json
     python -m benchmarks.narrow_accuracy lenet --seeds 1 2    one job; writes nothing without -o
@@ -67,18 +67,8 @@ def train_job(conf: str, seed: int, precision: str) -> float:
     with TemporaryDirectory() as folder:
         summary = Path(folder) / "summary.json"
         options = ["--workers", "1", "--seed", str(seed), "--precision", precision]
-        call = [
-            sys.executable,
-            "-m",
-            "netpart",
-            "run",
-            conf,
-            *options,
-            "--workspace",
-            folder,
-            "--summary",
-            str(summary),
-        ]
+        written = ["--workspace", folder, "--summary", str(summary)]
+        call = [sys.executable, "-m", "netpart", "run", conf, *options, *written]
         done = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeError(f"{' '.join(call)}: exit code {done.returncode}: {done.stderr}")

@@ -47,20 +47,24 @@ def main() -> int:
     args = parse("workers", "time two workers, compared with PyTorch's", NETS | PUBLISHED)
     rows, ratios = list[Row](), list[float]()
     watch = begin_watch("benchmarks.workers", args.loaded)
+
+    def keep(found: list[Row]) -> None:
+        """Add rows, and write all that there are: a run that is broken off leaves the nets that it has timed."""
+        rows.extend(found)
+        if args.output or not args.quick:
+            about = {"load_of_others": watch.others(), "rounds": args.rounds, "kernels": args.kernels or "auto"}
+            write(args.output or RESULTS / "workers.json", rows, PACKAGES, {"settings": about})
+
     with TemporaryDirectory() as folder:
         base = imported()
         for net in args.nets:
             found = net_rows(prepare(net, Path(folder)), base, args)
             ratios.append(found[0].ratio)
-            rows += found
-    rows.append(
-        Row("geometric mean, 2 workers", DDP, 1.0, prod(ratios) ** (1 / len(ratios)), "of DDP's time", MEAN_GOAL)
-    )
+            keep(found)
+    mean = prod(ratios) ** (1 / len(ratios))
+    keep([Row("geometric mean, 2 workers", DDP, 1.0, mean, "of DDP's time", MEAN_GOAL)])
     if any(net.name == "mlp" for net in args.nets):
-        rows.append(tensor_row(args))
-    if args.output or not args.quick:
-        about = {"load_of_others": watch.others(), "rounds": args.rounds, "kernels": args.kernels or "auto"}
-        write(args.output or RESULTS / "workers.json", rows, PACKAGES, {"settings": about})
+        keep([tensor_row(args)])
     return 0 if args.quick else finish(rows)
 
 

@@ -33,7 +33,7 @@ def results(root: Path, name: str) -> Json | None:
 
 
 def missing(name: str, command: str = "") -> str:
-    """The sentence in place of results of benchmark ``name`` that has not been run, by its make target or ``command``."""
+    """The sentence in place of results of benchmark ``name``, which has not been run: by make, or by ``command``."""
     return f"Not measured yet: `{command or f'make bench-{name}'}`.\n"
 
 

@@ -11,9 +11,8 @@ from benchmarks.narrow_accuracy import JOBS, compare_accuracies
 def test_the_mean_over_seeds_counts() -> None:
     found = compare_accuracies([90.0, 92.0, 94.0], [90.5, 91.0, 95.0])
     assert found["points"] == pytest.approx(0.5 / 3, abs=1e-3)
-    assert found["standard_error"] == pytest.approx(
-        (((0.5 - 1 / 6) ** 2 + (7 / 6) ** 2 + (5 / 6) ** 2) / 6) ** 0.5, abs=1e-3
-    )
+    squares = (0.5 - 1 / 6) ** 2 + (7 / 6) ** 2 + (5 / 6) ** 2
+    assert found["standard_error"] == pytest.approx((squares / 6) ** 0.5, abs=1e-3)
 
 
 def test_one_seed_shows_no_error() -> None:
