@@ -9,7 +9,7 @@ long, and run more instructions. The latency is that of a message passed back an
 from __future__ import annotations
 
 from collections.abc import Iterator
-from statistics import median
+from statistics import median, quantiles
 
 from netpart.collectives.network import LinkCost
 from netpart.measure.profile import profile_job
@@ -17,8 +17,9 @@ from netpart.measure.timeline import STEP, WAIT, Timeline, TimelineMessage, own_
 from netpart.proto.reader import Job, read_job_text
 
 HOPS, STEPS = 16, 20
-SMALL, LARGE = 4, 1 << 9
-"""Sides of the squares of floats that are exchanged. The small ones give the overhead, the large ones bandwidth."""
+SMALL, MIDDLE, LARGE = 4, 1 << 9, 1 << 11
+"""Sides of the squares of floats that are exchanged. Small ones between middle ones give the overhead. Large ones give
+the bandwidth beyond a core's caches, where messages are that take long."""
 OTHER = 1 << 11
 """The side of squares that are not exchanged: they pass through the caches between two messages."""
 ITEM = 4
@@ -27,31 +28,32 @@ ITEM = 4
 
 def measure_link(transport: str = "auto") -> LinkCost:
     """The link between two processes of this host over ``transport``. Takes some seconds."""
-    exchange, back_and_forth = (
-        profile_job(job, 2, STEPS, transport=transport).timeline for job in (_exchange_job(), _ping_pong_job())
+    middle, large, back_and_forth = (
+        profile_job(job, 2, STEPS, transport=transport).timeline
+        for job in (_exchange_job(MIDDLE), _exchange_job(LARGE), _ping_pong_job())
     )
-    ends = _end_seconds(exchange, "small")
-    moving = _end_seconds(exchange, "large") - ends
-    overhead = ends / 2
+    overhead = _end_seconds(middle, "small") / 2
+    moving = _end_seconds(large, "large") - _end_seconds(large, "small")
     # Each worker sends the half of its rows that the other one needs.
     bandwidth = LARGE**2 // 4 * ITEM / max(moving, 1e-9)
     return LinkCost(max(0.0, _link_latency(back_and_forth) - overhead), overhead, bandwidth)
 
 
 def _end_seconds(timeline: Timeline, name: str) -> float:
-    """The seconds that both ends take for a message of the tensors that are called ``name``, waits included."""
+    """The seconds that both ends take for a message of the tensors that are called ``name``, with the waits of which a
+    quarter of the steps have less: longer ones are the work of others more often than its own."""
     found = [message for message in timeline.messages if name in message.sent.text]
     working = median(m.sent.seconds for m in found) + median(m.taken.seconds for m in found)
     played = [[e for e in timeline.of_worker(w) if e.step == step] for step in timeline.steps for w in range(2)]
-    waiting = median(sum(e.seconds for e in each if e.kind == WAIT and name in e.text) for each in played)
+    waits = [sum(e.seconds for e in each if e.kind == WAIT and name in e.text) for each in played]
     between = median(own_seconds(each)[STEP] for each in played)
-    return working + waiting / HOPS + between / (2 * HOPS)
+    return working + quantiles(waits)[0] / HOPS + between / (2 * HOPS)
 
 
-def _exchange_job() -> Job:
-    """A job whose two workers exchange halves of small and of large squares in turn, which are cut on rows, then on
-    columns, and so on; others stay where they are."""
-    sizes = {"small": SMALL, "other": OTHER, "large": LARGE}
+def _exchange_job(side: int) -> Job:
+    """A job whose two workers exchange halves of small squares and of large ones of this side in turn, which are cut on
+    rows, then on columns, and so on; others stay where they are."""
+    sizes = {"small": SMALL, "other": OTHER, "large": side}
     rows = {name: f"batchsize: {n} shape: {n}" for name, n in sizes.items()}
     layers = [_data_layer(f"{name}_data", shape, "partition_dim: 0") for name, shape in rows.items()]
     for hop in range(HOPS):
