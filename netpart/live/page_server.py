@@ -226,6 +226,8 @@ def _last_number(request: HttpRequest) -> int | None:
 def _has_left(writer: asyncio.StreamWriter) -> bool:
     """Whether the client has closed its end. The socket says so before the loop does, and a write would not fail yet.
     From a client that reads a feed nothing else comes."""
+    if writer.is_closing():
+        return True
     ends = select.poll()
     ends.register(writer.get_extra_info("socket"), select.POLLIN)
     return bool(ends.poll(0))
