@@ -111,7 +111,7 @@ def test_a_password_lets_in_and_another_does_not() -> None:
             with limited_socket(context, zmq.PUSH, FRAME_BYTES) as push:
                 show_password(push, password)
                 connect_socket(push, address)
-                with suppress(zmq.Again):  # a connection that was refused may be gone by now: a send would wait for ever
+                with suppress(zmq.Again):  # a refused connection may be gone by now: a send would wait
                     push.send(password, zmq.NOBLOCK)
                 assert pull.poll(DEADLINE_MS if password == PASSWORD else 200) == (password == PASSWORD)
                 push.close(0)
