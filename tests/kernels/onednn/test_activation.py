@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netpart.kernels.activation import Kind
+from netpart.kernels.onednn import activation
 from netpart.kernels.onednn.gelu import STRIP
 from netpart.kernels.op import Array
 from tests.kernels.harness import normal, play, rubbish
@@ -75,7 +76,9 @@ def test_the_gradient_of_tanh_gelu_takes_the_place_of_its_input(size: int) -> No
     assert not kernels.refusals
 
 
-def test_tanh_gelu_is_finite_and_exact_far_out() -> None:
+def test_tanh_gelu_by_the_logistic_function_is_finite_and_exact_far_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    # With AVX-512 oneDNN's own code is taken, which is neither: its gradient at 1e30 is no number, as PyTorch's.
+    monkeypatch.setattr(activation, "has_slow_tanh", lambda _: True)
     x = np.array([-1e30, -200, -20, -4, -0.0, 4, 20, 200, 1e30], "float32")
     y, dx, kernels = np.empty_like(x), np.empty_like(x), fast()
     play(kernels.activation("gelu_tanh", x, y))
