@@ -79,6 +79,13 @@ def has_bfloat16() -> bool:
     return load_onednn().multiplies_bfloat16
 
 
+def has_avx512() -> bool:
+    """True if oneDNN is there, and uses AVX-512 instructions of this processor."""
+    from netpart.kernels.onednn.library import load_onednn
+
+    return not probe_onednn() and load_onednn().has_avx512
+
+
 def probe_cudnn() -> str:
     """What is missing for cuDNN on a GPU, in one line; "" if nothing is."""
     # Imported here: a CPU worker needs none of the CUDA modules.

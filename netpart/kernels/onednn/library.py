@@ -13,8 +13,8 @@ from netpart.kernels.onednn.names import DnnlStatus
 
 SONAME = "libdnnl.so.3"
 CPU, IN_ORDER = 1, 1
-_BFLOAT16_ISA = 0x80
-"""The bit that dnnl_cpu_isa_avx512_core_bf16 has and all before it have not."""
+_AVX512_ISA, _BFLOAT16_ISA = 0x20, 0x80
+"""The bits that dnnl_cpu_isa_avx512_core, and dnnl_cpu_isa_avx512_core_bf16, have and all before them have not."""
 HINT = "try --kernels reference"
 
 Handle = ctypes.c_void_p
@@ -36,6 +36,11 @@ class OneDnnLibrary:
         self.place = self.calls.dnnl_memory_set_data_handle
         self.calls.dnnl_memory_desc_get_size.restype = ctypes.c_size_t
         self.engine = self.create("dnnl_engine_create", CPU, ctypes.c_size_t(0))
+
+    @property
+    def has_avx512(self) -> bool:
+        """True if the processor has AVX-512 instructions, and ONEDNN_MAX_CPU_ISA permits them."""
+        return bool(self.calls.dnnl_get_effective_cpu_isa() & _AVX512_ISA)
 
     @property
     def multiplies_bfloat16(self) -> bool:

@@ -1,9 +1,9 @@
 """Bound memory: what a worker's process keeps for its bound instructions, besides their arrays.
 
 oneDNN keeps code and tables for each primitive that it made, once for all that are alike, and a handle for each that is
-bound to memory. Python keeps the objects of each instruction. The bytes are not derived: with these four numbers the
+bound to memory. Python keeps the objects of each instruction. The bytes are not derived: with these numbers the
 sums came nearest to what the processes of eight nets took, with CPython 3.11 on a processor with AVX2
-(`benchmarks/resident_memory.py`). With AVX-512 the code and the handles of a transformer take a third more.
+(`benchmarks/resident_memory.py`); that of products is from two nets with AVX-512 and without.
 `tests/plan/price/test_bound_memory.py` holds them against what is allocated.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from netpart.kernels.choose import has_avx512
 from netpart.plan.price.kernel_workspace import Key, call_memory
 from netpart.program.program import WorkerProgram
 
@@ -22,6 +23,8 @@ CODE = 10 << 10
 """Bytes of the code and tables of a primitive."""
 CONVOLUTION_CODE = 80 << 10
 """The same of a convolution, which has a product, with code of its own, for each shape of its borders."""
+AVX512_PRODUCT_CODE = 56 << 10
+"""The same of a product with AVX-512, which has code for each shape of its blocks."""
 
 
 def bound_bytes(program: WorkerProgram, calls: Counter[Key]) -> int:
@@ -36,4 +39,6 @@ def bound_bytes(program: WorkerProgram, calls: Counter[Key]) -> int:
 
 def _code_bytes(kind: str) -> int:
     """Bytes of the code and tables of a primitive of this kind."""
+    if kind == "matmul" and has_avx512():
+        return AVX512_PRODUCT_CODE
     return CONVOLUTION_CODE if kind.startswith("convolution") else CODE
