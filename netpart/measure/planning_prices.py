@@ -25,7 +25,6 @@ from netpart.plan.price.devices import (
     devices_of_cluster,
     equal_devices,
     measure_devices,
-    product_speed,
 )
 from netpart.plan.price.host_devices import figured_devices
 from netpart.plan.price.layer_loads import measured_profile, priced_profile, profile_net, work_rates
@@ -35,6 +34,7 @@ from netpart.plan.price.part_prices import CountedPrices, PartPrices, TimedPrice
 from netpart.plan.search.simulated_rows import StepSimulator
 from netpart.plan.timings.host_figures import HostFigures
 from netpart.plan.timings.kernel_times import KernelTimes
+from netpart.plan.timings.product_speed import product_speed
 from netpart.program.kernel_choice import job_kernel_class
 from netpart.proto.element import float_size
 from netpart.proto.job_pb2 import ClusterProto

@@ -13,7 +13,8 @@ from netpart.measure.host_calibration import kept_link
 from netpart.measure.model_simulation import simulate_counted
 from netpart.measure.profile import ProfiledRun
 from netpart.measure.simulate import simulate_partition, worker_speeds
-from netpart.plan.price.devices import Devices, devices_in_hosts, equal_devices, product_speed, read_devices
+from netpart.plan.price.devices import Devices, devices_in_hosts, equal_devices, read_devices
+from netpart.plan.timings.product_speed import product_speed
 from netpart.progress import report_progress
 from netpart.units import bytes_text, seconds_text
 

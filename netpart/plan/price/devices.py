@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from time import perf_counter
 
 import numpy as np
 
 from netpart.collectives.cluster_network import device_names, host_paths, read_network, refuse_zero
 from netpart.collectives.network import HostPath, LinkCost, Network, Pair
 from netpart.errors import ConfigError, FieldPath
+from netpart.plan.timings.product_speed import product_speed, quickest_seconds
 from netpart.proto.job_pb2 import ClusterProto
 from netpart.proto.reader import read_job
 from netpart.units import plural_text
@@ -141,21 +141,4 @@ def _streaming_speed(elements: int = 1 << 23, tries: Sequence[int] = range(3)) -
     a = np.ones(elements, np.float32)
     total = np.ones(elements, np.float32)
     # Three streams: two arrays are read and one is written.
-    return 3 * a.nbytes / _quickest_seconds(lambda: np.add(total, a, out=total), tries)
-
-
-def product_speed(n: int = 256, tries: Sequence[int] = range(5)) -> float:
-    """FLOPs per second of a product of two n×n float32 matrices; the best of a few tries."""
-    a = np.full((n, n), 0.5, np.float32)
-    out = np.empty_like(a)
-    return 2 * n**3 / _quickest_seconds(lambda: np.matmul(a, a, out=out), tries)
-
-
-def _quickest_seconds(work: Callable[[], object], tries: Sequence[int]) -> float:
-    """The least time, in seconds, that ``work`` took in a few tries; other processes can only make it slower."""
-    best = float("inf")
-    for _ in tries:
-        started = perf_counter()
-        work()
-        best = min(best, perf_counter() - started)
-    return best
+    return 3 * a.nbytes / quickest_seconds(lambda: np.add(total, a, out=total), tries)

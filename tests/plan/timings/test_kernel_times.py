@@ -14,6 +14,7 @@ from netpart.plan.timings.copy_calls import window_call
 from netpart.plan.timings.host_figures import HostFigures
 from netpart.plan.timings.kernel_times import KernelTimes
 from netpart.plan.timings.part_question import PartQuestion
+from netpart.plan.timings.product_speed import CoreWait
 from netpart.proto.updater_pb2 import ChangeMethod, LRGenProto, UpdaterProto, UpdaterType
 from netpart.spec import Spec
 from tests.laws.cases import Case
@@ -101,3 +102,11 @@ def test_of_a_large_copy_fewer_rows_are_timed() -> None:
     call = window_call(Kernels(np, np.float32), (1 << 20, 32), (1 << 20, 64), ())
     assert [array.shape for array in call.recent] == [(1 << 18, 32)]
     assert call.ratio == 4.0
+
+
+def test_a_call_is_timed_again_if_the_core_is_slowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = iter([3.0, 2.0, 4.0])
+    slowed = iter([True, True, False])
+    monkeypatch.setattr(call_times, "time_op", lambda *args: next(seconds))
+    monkeypatch.setattr(CoreWait, "wait", lambda self: next(slowed))
+    assert times().window_seconds((1,), (1,), ()) == 2.0
