@@ -85,15 +85,16 @@ def main() -> int:
     begin_watch("benchmarks.choices", args.loaded)
     with new_cache():
         # Kept for all nets, also if something disturbed them: then the rows say how many cores others used.
-        write_host_figures(host_figures(print_note, "auto"))
-        found = [row for name in args.nets if (row := kept_comparison(name, args)) is not None]
+        figures = host_figures(print_note, "auto")
+        write_host_figures(figures)
+        found = [row for name in args.nets if (row := kept_comparison(name, figures.speed, args)) is not None]
     return int(not reached(found))
 
 
-def kept_comparison(name: str, args: argparse.Namespace) -> Row | None:
+def kept_comparison(name: str, speed: float, args: argparse.Namespace) -> Row | None:
     """The row of a net, which is kept; None if others used the machine meanwhile, unless that is allowed."""
     watch = Watch()
-    row = compare_plans(NETS[name], args.rounds) | {"load": watch.others()}
+    row = compare_plans(NETS[name], speed, args.rounds) | {"load": watch.others()}
     print(line_of(row), flush=True)
     if loaded(row["load"]) and not args.loaded:
         print(f"{name}: {row['load']:.2f} cores in use by other processes; it is not kept", file=sys.stderr)
@@ -102,13 +103,13 @@ def kept_comparison(name: str, args: argparse.Namespace) -> Row | None:
     return row
 
 
-def compare_plans(net: Net, rounds: int) -> Row:
-    """The row of a net: what is predicted and measured of each plan, and which one is taken."""
+def compare_plans(net: Net, speed: float, rounds: int) -> Row:
+    """The row of a net: what is predicted and measured of each plan, and which one is taken. ``speed``: of a core."""
     taken, plans = planned_rows(net)
     running = [plan for plan in plans if plan.predicted <= FAR * taken.predicted]
     for _ in range(rounds):
         for plan in running:
-            plan.measured += step_seconds(plan.job, plan.job.worker_count, STEPS)
+            plan.measured += step_seconds(plan.job, plan.job.worker_count, STEPS, speed)
         best = min(plan.seconds for plan in running)
         running = [plan for plan in running if plan is taken or plan.seconds <= FAR * best]
     figures = {p.name: [p.predicted, p.seconds if p.measured else None] for p in plans}

@@ -26,6 +26,7 @@ from netpart.plan.timings.host_figures import HostFigures
 from netpart.plan.timings.kernel_times import KernelTimes
 from netpart.program.kernel_choice import job_kernel_class
 from netpart.proto.reader import read_job_text
+from netpart.spec import size
 from netpart.worker.ensemble import Ensemble
 
 STEPS = 9
@@ -83,8 +84,8 @@ def _predicted_seconds(cut: Partition, figures: HostFigures) -> Seconds:
         if part.kind == LAYER:
             work = prices.part_work(cut.graph, part)
             found[part.name] = {"forward": work.forward / figures.speed, "backward": work.backward / figures.speed}
-    update = prices.update_work(cut, 0)
-    assert update is not None
+    sizes = (size(h.home) for h in cut.holdings[0] if h.parameter.name in cut.trained)
+    update = sum(prices.update_work(cut, elements) for elements in sizes)
     found["update"] = {"update": update / figures.speed}
     whole = sum(sum(ways.values()) for ways in found.values())
     found["step"] = {"step": whole + prices.step_work() / figures.speed}

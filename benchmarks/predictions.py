@@ -139,7 +139,7 @@ def _play_round(steps: Sequence[PlannedStep], count: int) -> None:
             plans = list(of_net)
             told = [_predicted_seconds(step.job, step.cut, figures) for step in plans]
             for step, seconds in zip(plans, told, strict=True):
-                step.measured.append(step_seconds(step.job, WORKERS, count))
+                step.measured.append(step_seconds(step.job, WORKERS, count, figures.speed))
                 step.predicted.append(seconds)
                 print(step, file=sys.stderr, flush=True)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from netpart.collectives.network import LinkCost
 from netpart.launch.control.transport_choice import choose_transport
@@ -13,6 +13,7 @@ from netpart.measure.link_speed import measure_link
 from netpart.measure.other_load import DISTURBED, OtherLoad
 from netpart.measure.sum_speed import measure_sums
 from netpart.plan.timings.host_figures import HostFigures, read_host_figures, write_host_figures
+from netpart.plan.timings.product_speed import CoreWait
 from netpart.threads import available_cores
 
 TRIES = 3
@@ -45,7 +46,8 @@ def _with_link(figures: HostFigures, transport: str, note: Note) -> HostFigures:
     if transport in figures.links:
         return figures
     note(f"calibration: measuring messages over {transport} between two processes, once for all jobs ...")
-    links, quiet = measure_undisturbed(lambda: _measure_links(transport), note, f"the link over {transport}")
+    core = CoreWait(figures.speed)
+    links, quiet = measure_undisturbed(lambda: _measure_links(transport), note, f"the link over {transport}", core)
     found = figures.with_link(transport, *links)
     # What is kept is read again: the speeds in ``figures`` may be disturbed ones.
     kept = read_host_figures()
@@ -73,24 +75,40 @@ def _measure_cores() -> HostFigures:
     return HostFigures(*speeds, instruction=instruction, step=step)
 
 
-def measure_undisturbed(measure: Callable[[], Measured], note: Note, what: str) -> tuple[Measured, bool]:
-    """What ``measure`` returns, and True if no other work disturbed it; repeated until then, at most TRIES times.
+class _Disturbance(NamedTuple):
+    """How many ``cores`` other processes used during a measurement, and whether the core was ``slowed`` after it."""
 
-    Of disturbed measurements the least disturbed one is returned, and ``note`` gets a line that names them.
+    cores: float
+    slowed: bool
+
+    def __str__(self) -> str:
+        if self.cores <= DISTURBED:
+            return "a core was slower than before, as others use it too"
+        return f"other processes used {self.cores:.2f} cores"
+
+
+def measure_undisturbed(
+    measure: Callable[[], Measured], note: Note, what: str, core: CoreWait | None = None
+) -> tuple[Measured, bool]:
+    """What ``measure`` returns, and True if nothing disturbed it; repeated until then, at most TRIES times.
+
+    It is disturbed if other processes use cores meanwhile, and if the ``core`` is slower than calibrated afterwards.
+
+    Of disturbed measurements the least disturbed one is returned, and ``note`` gets a line that says by what.
     """
-    tries: list[tuple[float, Measured]] = []
+    tries: list[tuple[_Disturbance, Measured]] = []
     for count in range(1, TRIES + 1):
         load = OtherLoad()
         found = measure()
-        cores = load.cores()
-        if cores <= DISTURBED:
+        disturbance = _Disturbance(load.cores(), core is not None and core.wait())
+        if disturbance.cores <= DISTURBED and not disturbance.slowed:
             return found, True
-        tries.append((cores, found))
+        tries.append((disturbance, found))
         if count < TRIES:
-            note(f"calibration: other processes used {cores:.2f} cores; try {count + 1} of {TRIES} ...")
-    cores, found = min(tries, key=lambda pair: pair[0])
+            note(f"calibration: {disturbance}; try {count + 1} of {TRIES} ...")
+    disturbance, found = min(tries, key=lambda pair: pair[0])
     note(
-        f"calibration: expected a quiet host for {what}, but other processes used {cores:.2f} cores in the best of "
-        f"{TRIES} tries; this once its figures are used and not kept, and the next command measures again"
+        f"calibration: expected a quiet host for {what}, but {disturbance} in the best of {TRIES} tries; this once its "
+        "figures are used and not kept, and the next command measures again"
     )
     return found, False

@@ -38,8 +38,8 @@ def measure_sums(transport: str, latency: float) -> LinkCost:
 
 
 def _talking_seconds(run: ProfiledRun) -> float:
-    """The seconds of a step for which a worker works for messages, the mean of both workers: a quarter of the steps have
-    less, as longer ones are the work of others more often than its own."""
+    """The seconds of a step for which a worker works for messages, the mean of both workers: a quarter of the steps
+    have less, as longer ones are the work of others more often than its own."""
     spent = [
         sum(event.seconds for event in run.timeline.of_step(step).events if event.kind == TALK)
         for step in run.timeline.steps

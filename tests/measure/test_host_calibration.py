@@ -16,6 +16,7 @@ from netpart.measure.host_calibration import TRIES, host_figures, kept_link, mea
 from netpart.measure.instruction_seconds import measure_instructions
 from netpart.measure.other_load import OtherLoad
 from netpart.plan.timings.host_figures import HostFigures, read_host_figures
+from netpart.plan.timings.product_speed import CoreWait
 
 FIGURES = HostFigures(5e10, 1e10, 1.1, 1.8)
 LINK = LinkCost(1e-5, 2e-6, 5e9)
@@ -28,6 +29,7 @@ def loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[float]:
     found = list[float]()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(OtherLoad, "cores", lambda self: found[0] if found else 0.0)
+    monkeypatch.setattr(CoreWait, "wait", lambda self: False)
     monkeypatch.setattr(host_calibration, "_measure_cores", lambda: FIGURES)
     monkeypatch.setattr(host_calibration, "measure_link", lambda transport: LINK)
     monkeypatch.setattr(host_calibration, "measure_sums", lambda transport, latency: SUMS)
@@ -75,6 +77,15 @@ def test_it_ends_when_the_host_is_quiet(loads: list[float], monkeypatch: pytest.
     monkeypatch.setattr(OtherLoad, "cores", lambda self: next(used))
     assert measure_undisturbed(lambda: "it", lambda line: None, "it") == ("it", True)
     assert next(used) == 0.7
+
+
+def test_a_slowed_core_is_a_disturbance(loads: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    slowed = iter([True, False])
+    monkeypatch.setattr(CoreWait, "wait", lambda self: next(slowed))
+    notes = list[str]()
+    numbers = iter(range(10))
+    assert measure_undisturbed(lambda: next(numbers), notes.append, "it", CoreWait(1.0)) == (1, True)
+    assert notes == ["calibration: a core was slower than before, as others use it too; try 2 of 3 ..."]
 
 
 def test_a_busy_process_is_noticed() -> None:

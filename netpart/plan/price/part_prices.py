@@ -46,8 +46,8 @@ class PartPrices(Protocol):
     def least_work(self, net: Net, node: Node, shard: Shard, backward: bool) -> PartWork:
         """What the part of a shard cannot take less than. ``backward``: it computes all gradients of its layer."""
 
-    def update_work(self, partition: Partition, worker: int) -> float | None:
-        """The work of a worker's updates in a step; None if they take the time of streaming their arrays."""
+    def update_work(self, partition: Partition, elements: int) -> float | None:
+        """The work of the update of so many elements; None if it takes the time of streaming its arrays."""
 
     def step_work(self) -> float:
         """The work of each worker in each step that belongs to no part."""
@@ -80,9 +80,8 @@ class CountedPrices:
         later = cost.params * (node.layer.splits_backward and inputs > 0)
         return PartWork(cost.forward * rate, (inputs + cost.params) * rate, later * rate)
 
-    def update_work(self, partition: Partition, worker: int) -> float | None:
+    def update_work(self, partition: Partition, elements: int) -> None:
         """Updates have no FLOPs."""
-        return None
 
     def step_work(self) -> float:
         """None."""
@@ -148,17 +147,13 @@ class TimedPrices:
         work = found.forward, found.inputs + found.params, found.params * any(wanted)
         return PartWork(*(seconds * self.figures.speed for seconds in work))
 
-    def update_work(self, partition: Partition, worker: int) -> float | None:
-        """The seconds of the updates, one by one, as FLOPs of this host."""
-        sizes = (size(h.home) for h in partition.holdings[worker] if h.parameter.name in partition.trained)
-        seconds = (self.updated_seconds(partition, n) + self.figures.instruction for n in sizes if n)
-        return sum(seconds) * self.figures.speed
-
-    def updated_seconds(self, partition: Partition, elements: int) -> float:
-        """The seconds of one update. It reads and writes the value and the states, and reads the gradient."""
+    def update_work(self, partition: Partition, elements: int) -> float:
+        """The seconds of one update and of its instruction, as FLOPs of this host."""
         updater = partition.job.updater
+        # It reads and writes the value and the states, and reads the gradient.
         moved = ITEM * elements * (3 + 2 * len(build_updater(updater).states))
-        return self.beside_others(partition.graph, self.times.update_seconds(updater, elements), moved)
+        seconds = self.beside_others(partition.graph, self.times.update_seconds(updater, elements), moved)
+        return (seconds + self.figures.instruction) * self.figures.speed
 
     def step_work(self) -> float:
         """The seconds of a step that do nothing, as FLOPs of this host."""

@@ -69,14 +69,19 @@ def predict_step(
     passed = [e for e in flows if e.channel.way not in SUM_WAYS and e.channel.micro == 0]
     model = _StepModel(partition, devices, passed, joined)
     prices = model.overlapping_prices(prices or CountedPrices(rates))
-    played = model.play(prices)
     sums = [e for e in flows if e.channel.way in SUM_WAYS]
+    updates = _update_seconds(partition, devices, prices)
+    # Of a single micro-batch, gradients that nobody sums are used for updates within the backward pass.
+    early = not sums and not joined and model.count == 1
+    played = model.play(prices, updates=updates if early else Work(float))
     summed = unhidden_seconds(partition, sums, played.ends, devices.summing)
-    left = _ending_seconds(partition, sums, devices, prices)
+    left = _ending_seconds(sums, devices, prices)
+    if not early:
+        left = list(map(add, left, _worker_seconds([updates], len(devices))))
     # A worker that sums no gradients is done with its updates while others go on.
     late = played.free if not sums else [played.backward] * len(devices)
-    left = summed + max(map(add, late, left)) - played.backward
-    taken = model.schedule_seconds(played, left)
+    afterwards = summed + max(map(add, late, left)) - played.backward
+    taken = model.schedule_seconds(played, afterwards)
     return StepPrediction(taken, sum(e.nbytes for e in flows), tuple(s * model.count for s in played.computing))
 
 
@@ -113,13 +118,15 @@ class _StepModel:
         of_ways = ([e for e in self.flows if e.channel.way in way] for way in ways)
         self.moves = [transfers_by_layer(self.graph, each, self.devices) for each in of_ways]
 
-    def play(self, prices: PartPrices, free_messages: bool = False) -> _PlayedStep:
-        """One micro-batch at these prices; ``free_messages``: messages take no time, but are waited for."""
+    def play(self, prices: PartPrices, free_messages: bool = False, updates: Work | None = None) -> _PlayedStep:
+        """One micro-batch at these prices; ``free_messages``: messages take no time, but are waited for. ``updates``
+        have, by layer and worker, the seconds of those within the backward pass."""
         *work, later = _computing_seconds(self.graph, self.devices, prices, self.again)
         moves = [{n: move.anew(free_messages) for n, move in each.items()} for each in self.moves]
         ahead, free = ([0.0] * self.graph.workers for _ in range(2))
         forward = max(pass_ends(self.graph, work[0], Work(float), moves[0], free=ahead).values(), default=0.0)
-        ends = pass_ends(self.graph, work[1], later, moves[1], True, free)
+        returned, after = (_added_work(each, updates or {}) for each in (work[1], later))
+        ends = pass_ends(self.graph, returned, after, moves[1], True, free)
         computing = _worker_seconds(work, len(self.devices))
         paces = list(computing)
         if not free_messages:
@@ -187,30 +194,40 @@ def _computing_seconds(
     return forward, backward, later
 
 
-def _ending_seconds(
-    partition: Partition, sums: Iterable[LedgerFlow], devices: Devices, prices: PartPrices
-) -> list[float]:
-    """Seconds in which each worker updates parameters, and copies and adds the gradients of others."""
-    width = float_size(partition.job)
+def _added_work(work: Work, more: Mapping[tuple[int, int], float]) -> Work:
+    """The seconds of both."""
+    found = Work(float, work)
+    for key, seconds in more.items():
+        found[key] += seconds
+    return found
+
+
+def _ending_seconds(sums: Iterable[LedgerFlow], devices: Devices, prices: PartPrices) -> list[float]:
+    """Seconds in which each worker copies and adds the gradients of others, and begins and ends a step."""
     moved = [0] * len(devices)
     for flow in sums if devices.sums is None else ():
         for bytes_of in (flow.sent, flow.received):
             for worker, nbytes in bytes_of.items():
                 # Adding a block reads two arrays and writes one. A measured link of sums has that in its bandwidth.
                 moved[worker] += 3 * nbytes
-    found = [nbytes / device.streaming for nbytes, device in zip(moved, devices.devices, strict=True)]
+    step = prices.step_work()
+    return [n / device.streaming + step / device.speed for n, device in zip(moved, devices.devices, strict=True)]
+
+
+def _update_seconds(partition: Partition, devices: Devices, prices: PartPrices) -> Work:
+    """Seconds of the updates by the layer that owns the parameter, and by worker."""
+    # An update reads and writes the value and the states, and reads the gradient.
+    streams = 3 + 2 * len(build_updater(partition.job.updater).states)
+    nbytes = float_size(partition.job) * streams
+    found = Work(float)
     for worker, device in enumerate(devices.devices[: partition.workers]):
-        work = prices.update_work(partition, worker)
-        streamed = _updated_bytes(partition, worker, width) / device.streaming
-        found[worker] += (streamed if work is None else work / device.speed) + prices.step_work() / device.speed
+        for holding in partition.holdings[worker]:
+            elements = size(holding.home)
+            if elements and holding.parameter.name in partition.trained:
+                work = prices.update_work(partition, elements)
+                seconds = elements * nbytes / device.streaming if work is None else work / device.speed
+                found[holding.parameter.owner, worker] += seconds
     return found
-
-
-def _updated_bytes(partition: Partition, worker: int, width: int) -> int:
-    """Bytes that a worker reads and writes in its updates: value, gradient and states, and all but the gradient."""
-    slots = len(build_updater(partition.job.updater).states)
-    updated = sum(size(h.home) for h in partition.holdings[worker] if h.parameter.name in partition.trained)
-    return updated * width * (3 + 2 * slots)
 
 
 def predict_memory(partition: Partition, room: float = inf) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ from time import perf_counter_ns, thread_time_ns
 import numpy as np
 
 from netpart.kernels.op import Array, Op
+from netpart.kernels.verbs import NOTHING
 
 SWEPT = 1 << 24
 """Bytes that are written before each timed call, so that code and data of a call lie where the other layers of a step
@@ -20,27 +21,33 @@ LEAST, MOST = 3, 9
 """The numbers of timed calls."""
 
 
-def time_op(op: Op, recent: Iterable[Array], threads: int, swept: int = SWEPT) -> float:
+def time_op(op: Op, recent: Iterable[Array], threads: int, swept: int = SWEPT, before: Op = NOTHING) -> float:
     """The median seconds of ``op``; ``recent`` are the arrays that the call before it has just made: they are read
-    before each timed call, as far as they fit among the ``swept`` bytes that are written before.
+    before each timed call, as far as they fit among the ``swept`` bytes that are written before. ``before`` runs last
+    before each timed call: it leaves the code in the caches.
 
     A call on one thread is timed in seconds of this thread, which other processes do not lengthen as long as they leave
     it a share of the memory's bandwidth.
     """
     clock = thread_time_ns if threads == 1 else perf_counter_ns
-    scratch = [np.empty(shape, dtype) for shape, dtype in op.scratch]
+    scratch, scratch_before = _empty_scratch(op), _empty_scratch(before)
     small = [array for array in recent if array is not None and array.nbytes <= swept]
     first = _timed_call(op, scratch, clock)  # the first one may compile, and touches memory for the first time
     count = max(LEAST, min(MOST, int(TIMED_SECONDS / max(first, 1e-9))))
-    return median(_swept_call(op, scratch, small, clock, swept) for _ in range(count))
+
+    def seconds_after_sweep() -> float:
+        sweep_caches(swept)
+        for array in small:
+            array.max(initial=0)
+        before.run(*scratch_before)
+        return _timed_call(op, scratch, clock)
+
+    return median(seconds_after_sweep() for _ in range(count))
 
 
-def _swept_call(op: Op, scratch: list[Array], recent: list[Array], clock: Callable[[], int], swept: int) -> float:
-    """The seconds of one call after other data have passed through the caches."""
-    sweep_caches(swept)
-    for array in recent:
-        array.max(initial=0)
-    return _timed_call(op, scratch, clock)
+def _empty_scratch(op: Op) -> list[Array]:
+    """The scratch of a call."""
+    return [np.empty(shape, dtype) for shape, dtype in op.scratch]
 
 
 def sweep_caches(nbytes: int = SWEPT) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from netpart.kernels.op import Array, Op
 from netpart.kernels.reference import Kernels
+from netpart.kernels.verbs import NOTHING
 from netpart.plan.timings.call_seconds import SWEPT, time_op
 from netpart.plan.timings.host_figures import HostFigures
 from netpart.plan.timings.nearest_timings import NearestTimings
@@ -26,12 +27,14 @@ from netpart.plan.timings.timing_file import Timing, TimingFile
 
 class TimedCall(NamedTuple):
     """A call to be timed: its ``op``, the arrays that were made just before it, how many times as much work the call in
-    question is, and how many bytes of other data pass through the caches before."""
+    question is, how many bytes of other data pass through the caches before, and the call of the same code that a step
+    runs just before, if it does."""
 
     op: Op
     recent: Iterable[Array]
     ratio: float = 1.0
     swept: int = SWEPT
+    before: Op = NOTHING
 
 
 @dataclass
@@ -88,7 +91,7 @@ class CallTimes:
 
     @np.errstate(all="ignore")
     def _measured_seconds(self, call: TimedCall) -> float:
-        return time_op(call.op, call.recent, self.threads, call.swept)
+        return time_op(call.op, call.recent, self.threads, call.swept, call.before)
 
     def within_budget(self, work: Callable[[], None], refusals: tuple[type[Exception], ...]) -> None:
         """Do some work and take its seconds from the budget. What memory or ``refusals`` prevent, is estimated."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from netpart.errors import NetpartError
-from netpart.kernels.op import Clock
+from netpart.kernels.op import Array, Clock, Op
 from netpart.plan.timings.call_times import CallTimes, TimedCall
 from netpart.plan.timings.copy_calls import axes_text, extents_text, reordering_call, window_call
 from netpart.plan.timings.part_call import BACKWARD, FORWARD, INPUTS, PARAMS, PartCall, backward_passes
@@ -99,12 +99,16 @@ class KernelTimes(CallTimes):
             self.time_call(_key(question, which), _flops(question, which), question.nbytes, timed)
 
     def _update_call(self, updater: UpdaterProto, elements: int) -> TimedCall:
-        """The update of so many elements, of UPDATED at most."""
+        """The update of so many elements, of UPDATED at most. A step updates one parameter after another."""
+        timed = min(elements, UPDATED)
+        op, g = self._bind_update(updater, timed)
+        return TimedCall(op, (g,), elements / timed, before=self._bind_update(updater, 1)[0])
+
+    def _bind_update(self, updater: UpdaterProto, elements: int) -> tuple[Op, Array]:
+        """The update of a parameter of so many elements, and its gradient."""
         rule = build_updater(updater)
-        shape = (min(elements, UPDATED),)
-        w, g, *state = (drawn_numbers(shape, np.dtype(self.bound.dtype)) for _ in range(2 + len(rule.states)))
-        op = self.bound.update(rule, w, g, state, ParameterScale(), Clock(1), None)
-        return TimedCall(op, (g,), elements / shape[0])
+        w, g, *state = (drawn_numbers((elements,), np.dtype(self.bound.dtype)) for _ in range(2 + len(rule.states)))
+        return self.bound.update(rule, w, g, state, ParameterScale(), Clock(1), None), g
 
 
 def _key(question: PartQuestion, which: str) -> str:

@@ -1,7 +1,7 @@
 """Product speed: how fast a core multiplies now, and whether that is slower than when this host was calibrated.
 
-The cores of a virtual machine are shared with other machines for some seconds at a time, which no counter shows. Products
-of matrices take longer then, and so does all that is timed.
+The cores of a virtual machine are shared with other machines for some seconds at a time, which no counter shows.
+Products of matrices take longer then, and so does all that is timed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from time import perf_counter
 
 import numpy as np
 
-SLOWED = 1.1
+SLOWED = 1.2
 """How many times longer than at its calibrated speed a product may take."""
 PATIENCE = 4.0
 """Seconds that a process waits for its core in all."""

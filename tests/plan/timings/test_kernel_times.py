@@ -79,7 +79,7 @@ def test_updates_are_timed_by_rule_and_size() -> None:
 def test_a_large_part_is_timed_in_fewer_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = list[int]()
 
-    def note_rows(op: object, recent: list[object], threads: int, swept: int) -> float:
+    def note_rows(op: object, recent: list[object], *more: object) -> float:
         rows.append(recent[0].shape[0])  # type: ignore[attr-defined]
         return 1.0
 
