@@ -1,9 +1,9 @@
 """Bound memory: what a worker's process keeps for its bound instructions, besides their arrays.
 
 oneDNN keeps code and tables for each primitive that it made, once for all that are alike, and a handle for each that is
-bound to memory. Python keeps the objects of each instruction. The bytes are not derived: with these numbers the
-sums came nearest to what the processes of eight nets took, with CPython 3.11 on a processor with AVX2
-(`benchmarks/resident_memory.py`); that of products is from two nets with AVX-512 and without.
+bound to memory. Python keeps the objects of each instruction. The bytes are not derived: with these numbers the sums
+came nearest to what the processes of thirteen nets took, with CPython 3.11, with AVX-512 and without
+(`benchmarks/resident_memory.py`).
 `tests/plan/price/test_bound_memory.py` holds them against what is allocated.
 """
 
@@ -15,16 +15,16 @@ from netpart.kernels.choose import has_avx512
 from netpart.plan.price.kernel_workspace import Key, call_memory
 from netpart.program.program import WorkerProgram
 
-INSTRUCTION = 10 << 10
-"""Bytes of Python for an instruction: it, the views of its arrays, the action that runs it."""
+INSTRUCTION = 22 << 10
+"""Bytes of Python for an instruction: it, the views of its arrays, the action that runs it, its part of the graph."""
 HANDLE = 6 << 10
 """Bytes of a primitive that is bound: its handle, and for each of about three arguments a memory and its descriptor."""
 CODE = 10 << 10
 """Bytes of the code and tables of a primitive."""
-CONVOLUTION_CODE = 80 << 10
-"""The same of a convolution, which has a product, with code of its own, for each shape of its borders."""
-AVX512_PRODUCT_CODE = 56 << 10
+PRODUCT_CODE = 112 << 10
 """The same of a product with AVX-512, which has code for each shape of its blocks."""
+CONVOLUTION_CODE = 80 << 10
+"""The same of a convolution without AVX-512, which has a product, with code of its own, for each shape of its borders."""
 
 
 def bound_bytes(program: WorkerProgram, calls: Counter[Key]) -> int:
@@ -39,6 +39,5 @@ def bound_bytes(program: WorkerProgram, calls: Counter[Key]) -> int:
 
 def _code_bytes(kind: str) -> int:
     """Bytes of the code and tables of a primitive of this kind."""
-    if kind == "matmul" and has_avx512():
-        return AVX512_PRODUCT_CODE
-    return CONVOLUTION_CODE if kind.startswith("convolution") else CODE
+    large, size = ("matmul", PRODUCT_CODE) if has_avx512() else ("convolution", CONVOLUTION_CODE)
+    return size if kind.startswith(large) else CODE
