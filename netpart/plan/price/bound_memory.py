@@ -24,7 +24,7 @@ CODE = 10 << 10
 PRODUCT_CODE = 112 << 10
 """The same of a product with AVX-512, which has code for each shape of its blocks."""
 CONVOLUTION_CODE = 80 << 10
-"""The same of a convolution without AVX-512, which has a product, with code of its own, for each shape of its borders."""
+"""The same of a convolution without AVX-512, which has a product with code of its own for each shape of its borders."""
 
 
 def bound_bytes(program: WorkerProgram, calls: Counter[Key]) -> int:
