@@ -52,6 +52,8 @@ GROUP_PROOFS = 16
 COMPILING = 0.3
 """All is predicted in the rest of the time. In this share of it the fastest ways are compiled for their memory, and
 some are simulated."""
+TABLE = 10.0
+"""Seconds for which all rows are compiled for their memory, also if the limit of the searches is less."""
 LAST = 0.15
 """With floors, what was begun in time ends in this share of it."""
 AHEAD = 0.3
@@ -98,14 +100,16 @@ class Portfolio:
         room = rooms.pop() if self.chooses_by_floors and len(rooms) == 1 else inf
         self.priced = ProposalPrices(self.job, task.devices, prices, self.bound, room)
         # Of the processor, so that the table does not depend on other load of the machine.
-        self.ends = process_time() + (1 - (LAST if self.chooses_by_floors else COMPILING)) * task.limit
+        begun = process_time()
+        self.ends = begun + (1 - (LAST if self.chooses_by_floors else COMPILING)) * task.limit
+        self.last = begun + max(task.limit, TABLE)
         self.choice = WayChoice(self.tried_way, room, self.ends)
         # Kept by workers, as planners share the results that a task caches.
         self.tasks = {(tuple(range(len(task.devices))), task.group): self.task}
         # Many devices take long to simulate.
         self.simulate = None if self.chooses_by_floors else simulate
         self.spares: list[Proposal] = []
-        self.fits = False
+        self.fastest = inf
         self.predicted: dict[Hashable, PredictedWays] = {}
         self.late_groups = 0
         self.known_floors: dict[Hashable, list[WayFloor]] = {}
@@ -158,6 +162,7 @@ class Portfolio:
     def rewrite_proposal(self, floor: Proposal) -> Proposal:
         """The proposal of which only a floor is known, in its place."""
         assert floor.layout is not None, "a proposal with a floor has a layout"
+        self.last = inf  # a plan that is asked for is worked out, whatever the time
         found = self.choose_predicted(floor.row.name, floor.layout)
         found = replace(found, layout=floor.layout)
         self.proposals = [found if p is floor else p for p in self.proposals]
@@ -219,10 +224,10 @@ class Portfolio:
             return None
 
     def ordered(self, planners: Mapping[str, Planner]) -> list[str]:
-        """The names of planners. With floors, those with the least come first: the sooner a fast plan is known, the
-        fewer others are rewritten."""
+        """The names of planners. Those with the least floors or predictions come first: the sooner a fast plan is
+        known, the fewer others are rewritten or compiled."""
         if not self.chooses_by_floors:
-            return list(planners)
+            return sorted(planners, key=lambda name: self.known_seconds(name, self.task.group))
         everyone = tuple(range(len(self.task.devices)))
         return sorted(planners, key=lambda name: self.least_floor(name, planners[name], everyone))
 
@@ -242,15 +247,24 @@ class Portfolio:
             # Without floors only what was predicted in time is compared.
             if self.choice.fastest < inf and process_time() > self.ends:
                 self.late_groups += 1
-            elif not found[name].row.usable or self.group_seconds(name, group) < found[name].row.seconds:
+            elif self.is_better_grouped(found[name].row, name, group):
                 pair = found[name], self.planned(name, PLANNERS.get(name), group)
                 found[name] = min(pair, key=lambda p: (bool(p.row.refused), p.row.is_floor, p.row.seconds))
         return list(found.values())
 
+    def is_better_grouped(self, row: ProposalRow, name: str, group: int) -> bool:
+        """True if an allocator's proposal for ``group`` is to be compared with its ``row``."""
+        return not (row.usable or self.is_late) or self.group_seconds(name, group) < row.seconds
+
     def group_seconds(self, name: str, group: int) -> float:
         """The least seconds that are predicted of an allocator for ``group``; infinite if there was no time for it."""
+        seconds = self.known_seconds(name, group)
+        self.late_groups += seconds == inf
+        return seconds
+
+    def known_seconds(self, name: str, group: int) -> float:
+        """The least seconds that were predicted of a planner for all devices; infinite if there was no time for it."""
         late = (name, tuple(range(len(self.task.devices))), group) not in self.layouts
-        self.late_groups += late
         ways = None if late else self.row_ways(name, PLANNERS.get(name), group)
         return ways.seconds if ways else inf
 
@@ -346,16 +360,20 @@ class Portfolio:
 
     def choose_predicted(self, name: str, layout: PlannedLayout) -> Proposal:
         """The fastest way that fits, of all that are predicted: the first one, and others while there is time. Later
-        they are only as long as no plan at all fits."""
+        they are only as long as no plan at all fits. After the limit, a row that is not predicted to be faster than a
+        plan that fits is not compiled, and no layers are recomputed to let others fit."""
         ways = self.ways_of(name, layout)
         ways.try_in_time(self.ends)
+        if self.is_late and ways.seconds >= self.fastest:
+            slower = ways.tried[0][1]
+            return omit_rest(replace(slower, row=replace(slower.row, name=name)))
         # Generators: predicting memory compiles every worker's program, so candidates are tried one by one until one
         # fits.
         kept = next((p for p in map(self.priced.fitted, ways.fastest()) if not p.row.refused), None)
-        late = (self.priced.fitted(way) for way in iter(ways.try_next, None) if not self.fits)
+        late = (self.priced.fitted(way) for way in iter(ways.try_next, None) if self.fastest == inf)
         kept = kept or next((p for p in late if not p.row.refused), None)
         faster = ways.fastest(inf if kept is None else kept.row.seconds)
-        tries = filter(None, map(self.priced.with_recomputation, faster))
+        tries = filter(None, map(self.priced.with_recomputation, faster if not self.is_late else ()))
         # The plans of the search are few, and the one that is made for little memory is not the first.
         again = min(tries, key=lambda p: p.row.seconds, default=None) if layout.proof else next(tries, None)
         fitting = [p for p in (kept, again) if p is not None]
@@ -363,8 +381,14 @@ class Portfolio:
             tried = [p for p in ways.fastest() if p.partition and count_parts(p.partition) <= MOST_PARTS]
             self.spares = [self.priced.fitted(p) for p in tried]
         found = min(fitting, key=lambda p: p.row.seconds, default=None) or self.priced.fitted(next(iter(ways.tried))[1])
-        self.fits = self.fits or found.row.usable
+        if found.row.usable:
+            self.fastest = min(self.fastest, found.row.seconds)
         return replace(found, row=replace(found.row, name=name))
+
+    @property
+    def is_late(self) -> bool:
+        """True after the limit, if a plan that fits is known."""
+        return process_time() > self.last and self.fastest < inf
 
     def ways_of(self, name: str, layout: PlannedLayout) -> PredictedWays:
         """The ways of a layout. Those of allocators that place the blocks alike are predicted once."""

@@ -248,3 +248,14 @@ def test_blocks_are_placed_on_groups_of_devices() -> None:
     cut = partition_by_callable(layout.scheme, job.proto, 5, job.folder)
     used = {tuple(sorted({shard.worker for shard in placement.shards})) for placement in cut.graph.placements}
     assert used == set(task.groups)
+
+
+def test_after_the_limit_only_rows_that_may_be_the_fastest_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(portfolio_module, "TABLE", 0.0)
+    job = job_of("mlp/column-row")
+    found = Portfolio(job, replace(task_of(job, equal_devices(2, 2e9)), limit=0.0))
+    best = found.best().row
+    floors = [row for row in found.rows if row.is_floor]
+    assert floors
+    assert all(row.seconds >= best.seconds for row in floors)
+    assert found.find_proposal(floors[0].name.split(", ")[0]).row.usable
