@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -67,6 +67,11 @@ class PlannedLayout:
         """The same layout with ``workers`` in place of workers 0, 1, ..."""
         schemes = [restrict_scheme(scheme, workers) for scheme in (self.scheme, *self.variants)]
         return replace(self, scheme=schemes[0], variants=tuple(schemes[1:]), workers=workers)
+
+
+def layout_key(name: str, layout: PlannedLayout) -> Hashable:
+    """Equal for layouts with the same ways: of one planner, or of allocators that place the blocks alike."""
+    return name if layout.plan is None else tuple(layout.plan), layout.workers, layout.group
 
 
 Planner = Callable[[PlanningTask], PlannedLayout]

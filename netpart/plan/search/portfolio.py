@@ -24,16 +24,8 @@ from netpart.plan.price.part_prices import CountedPrices, PartPrices
 from netpart.plan.schemes.placing import Scheme
 from netpart.plan.search.adoption import adopt_faster_proposals
 from netpart.plan.search.planned_job import clear_plan_fields, with_micro_batches
-from netpart.plan.search.planners import (
-    ALLOCATORS,
-    CROWD,
-    DATA,
-    ONE,
-    OPTIMAL,
-    OPTIMAL_STAGES,
-    PlannedLayout,
-    Planner,
-)  # fmt: skip
+from netpart.plan.search.planners import ALLOCATORS, CROWD, DATA, ONE, PlannedLayout, Planner, layout_key
+from netpart.plan.search.planning_time import ALLOCATOR_SHARE, GROUP_PROOFS, SEARCHES, PlanningTime
 from netpart.plan.search.predicted_ways import PredictedWays, order_counts, predict_in_turn
 from netpart.plan.search.proposal import Proposal, ProposalRow, merge_proposals, row_objective
 from netpart.plan.search.proposal_prices import ProposalPrices
@@ -47,21 +39,6 @@ from netpart.proto.reader import Job
 AS_WRITTEN = "as written"
 MICRO_BATCH_COUNTS = (1, 2, 4, 8, 16, 32)
 """Numbers of micro-batches that are tried for a pipeline, unless one is given."""
-GROUP_PROOFS = 16
-"""EXACT has this fraction of its time for each objective, when other groups of devices are tried."""
-COMPILING = 0.3
-"""All is predicted in the rest of the time. In this share of it the fastest ways are compiled for their memory, and
-some are simulated."""
-TABLE = 10.0
-"""Seconds for which all rows are compiled for their memory, also if the limit of the searches is less."""
-LAST = 0.15
-"""With floors, what was begun in time ends in this share of it."""
-AHEAD = 0.3
-"""The ways of all planners but those that search are predicted first, in up to this share of the time."""
-SEARCHES = {OPTIMAL: 0.4, OPTIMAL_STAGES: 0.4}
-"""The planners that search longest come next; each has this share of the time that is left."""
-ALLOCATOR_SHARE = 0.125
-"""The share of the time of each search of an allocator: GABRA and EXACT, by two objectives."""
 
 
 class Portfolio:
@@ -99,11 +76,8 @@ class Portfolio:
         rooms = {device.memory for device in task.devices.devices}
         room = rooms.pop() if self.chooses_by_floors and len(rooms) == 1 else inf
         self.priced = ProposalPrices(self.job, task.devices, prices, self.bound, room)
-        # Of the processor, so that the table does not depend on other load of the machine.
-        begun = process_time()
-        self.ends = begun + (1 - (LAST if self.chooses_by_floors else COMPILING)) * task.limit
-        self.last = begun + max(task.limit, TABLE)
-        self.choice = WayChoice(self.tried_way, room, self.ends)
+        self.time = PlanningTime(task.limit, self.chooses_by_floors)
+        self.choice = WayChoice(self.tried_way, room, self.time.ends)
         # Kept by workers, as planners share the results that a task caches.
         self.tasks = {(tuple(range(len(task.devices))), task.group): self.task}
         # Many devices take long to simulate.
@@ -162,7 +136,7 @@ class Portfolio:
     def rewrite_proposal(self, floor: Proposal) -> Proposal:
         """The proposal of which only a floor is known, in its place."""
         assert floor.layout is not None, "a proposal with a floor has a layout"
-        self.last = inf  # a plan that is asked for is worked out, whatever the time
+        self.time.extend()
         found = self.choose_predicted(floor.row.name, floor.layout)
         found = replace(found, layout=floor.layout)
         self.proposals = [found if p is floor else p for p in self.proposals]
@@ -201,15 +175,14 @@ class Portfolio:
 
     def predict_ahead(self, planners: Mapping[str, Planner], groups: Sequence[int]) -> None:
         """The predictions of all ways, as far as there is time for them; between them the two long searches."""
-        begun = self.ends - process_time()
         own = self.task.group
         plain = [(name, own) for name in planners if name not in SEARCHES and name not in ALLOCATORS]
-        self.predict_rows(planners, plain, self.ends - (1 - AHEAD) * begun)
+        self.predict_rows(planners, plain, self.time.ahead_ends())
         for name in SEARCHES:
             if (ways := self.row_ways(name, planners[name], own)) is not None:
-                ways.try_in_time(self.ends)
+                ways.try_in_time(self.time.ends)
         allocated = [(name, group) for group in (own, *groups) for name in ALLOCATORS]
-        self.predict_rows(planners, [*allocated, *plain], self.ends)
+        self.predict_rows(planners, [*allocated, *plain], self.time.ends)
 
     def predict_rows(self, planners: Mapping[str, Planner], rows: Sequence[tuple[str, int]], ends: float) -> None:
         """The ways of planners for groups, in turn until ``ends``. A planner is asked for its ways if there is time."""
@@ -245,7 +218,7 @@ class Portfolio:
         found = {p.row.name: p for p in proposals}
         for group, name in product(groups, [name for name in ALLOCATORS if name in found]):
             # Without floors only what was predicted in time is compared.
-            if self.choice.fastest < inf and process_time() > self.ends:
+            if self.choice.fastest < inf and process_time() > self.time.ends:
                 self.late_groups += 1
             elif self.is_better_grouped(found[name].row, name, group):
                 pair = found[name], self.planned(name, PLANNERS.get(name), group)
@@ -308,8 +281,7 @@ class Portfolio:
                 # The search knows counted prices only, and the devices that it plans for.
                 everyone = workers == tuple(range(len(self.task.devices)))
                 shared = self.priced.recomputing if self.counted and everyone else None
-                left = max(0.0, self.ends - process_time())
-                task = replace(task, limit=SEARCHES[name] * left, recomputing=shared)
+                task = replace(task, limit=self.time.search_limit(name), recomputing=shared)
             self.layouts[key] = planner(task)
         return self.layouts[key]
 
@@ -337,7 +309,7 @@ class Portfolio:
 
     def floors_of(self, name: str, layout: PlannedLayout) -> list[WayFloor]:
         """The floor of each way, found once for planners that place the blocks alike."""
-        key = _layout_key(name, layout)
+        key = layout_key(name, layout)
         if key not in self.known_floors:
             self.known_floors[key] = self.find_floors(layout)
         return self.known_floors[key]
@@ -363,7 +335,7 @@ class Portfolio:
         they are only as long as no plan at all fits. After the limit, a row that is not predicted to be faster than a
         plan that fits is not compiled, and no layers are recomputed to let others fit."""
         ways = self.ways_of(name, layout)
-        ways.try_in_time(self.ends)
+        ways.try_in_time(self.time.ends)
         if self.is_late and ways.seconds >= self.fastest:
             slower = ways.tried[0][1]
             return omit_rest(replace(slower, row=replace(slower.row, name=name)))
@@ -388,11 +360,11 @@ class Portfolio:
     @property
     def is_late(self) -> bool:
         """True after the limit, if a plan that fits is known."""
-        return process_time() > self.last and self.fastest < inf
+        return self.time.is_over and self.fastest < inf
 
     def ways_of(self, name: str, layout: PlannedLayout) -> PredictedWays:
         """The ways of a layout. Those of allocators that place the blocks alike are predicted once."""
-        key = _layout_key(name, layout)
+        key = layout_key(name, layout)
         if key not in self.predicted:
             ways = deque(self.ways(layout))
             self.predicted[key] = PredictedWays(ways, lambda way: self.priced.laid_out(name, *way), bool(layout.proof))
@@ -416,8 +388,3 @@ class Portfolio:
             return {}
         task = self.task_of(layout.workers, layout.group)
         return {"group": layout.group, **task.rate_plan(layout.plan)}
-
-
-def _layout_key(name: str, layout: PlannedLayout) -> Hashable:
-    """Equal for layouts with the same ways: of one planner, or of allocators that place the blocks alike."""
-    return name if layout.plan is None else tuple(layout.plan), layout.workers, layout.group

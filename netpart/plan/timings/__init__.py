@@ -6,4 +6,5 @@ __all__ = [
     "kernel_times",
     "part_call",
     "part_question",
+    "product_speed",
 ]

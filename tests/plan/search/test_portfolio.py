@@ -18,6 +18,7 @@ from netpart.plan.price.devices import Devices, DeviceSpec, equal_devices
 from netpart.plan.price.layer_loads import profile_net
 from netpart.plan.price.predict import predict_memory, predict_step
 from netpart.plan.schemes.placing import Scheme
+from netpart.plan.search import planning_time
 from netpart.plan.search import portfolio as portfolio_module
 from netpart.plan.search.planned_job import with_micro_batches
 from netpart.plan.search.portfolio import AS_WRITTEN, Portfolio
@@ -251,7 +252,7 @@ def test_blocks_are_placed_on_groups_of_devices() -> None:
 
 
 def test_after_the_limit_only_rows_that_may_be_the_fastest_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(portfolio_module, "TABLE", 0.0)
+    monkeypatch.setattr(planning_time, "TABLE", 0.0)
     job = job_of("mlp/column-row")
     found = Portfolio(job, replace(task_of(job, equal_devices(2, 2e9)), limit=0.0))
     best = found.best().row
