@@ -18,6 +18,7 @@ from netpart.families import LAUNCHERS, LISTENERS
 from netpart.graph.partition import Partition
 from netpart.graph.ready import check_training_run
 from netpart.graph.server_pieces import add_job_servers
+from netpart.launch.control.context_end import ENDING_SECONDS, end_context
 from netpart.launch.control.cores import oversubscription_warning, requested_threads
 from netpart.launch.control.elastic_choice import most_workers, refuse_inelastic
 from netpart.launch.control.framing import refuse_garbled
@@ -52,6 +53,11 @@ from netpart.worker.initial_values import check_start, restored_names
 if TYPE_CHECKING:
     from netpart.proto.job_pb2 import JobProto
     from netpart.proto.reader import Job
+
+OPEN_SOCKETS = (
+    f"coordinator: expected its sockets to be closed within {ENDING_SECONDS:.0f} s of the end of the workers; they are "
+    "left to the end of this process, and the run counts"
+)
 
 
 def run_job(
@@ -312,8 +318,8 @@ def lead_workers(partition: Partition, options: RunOptions, choice: LaunchChoice
     finally:
         # ``term`` blocks until every socket of the context is closed. A worker thread that still runs (ThreadTeam
         # cannot kill it) holds sockets open, so the context is then left to the end of the process.
-        if team is None or not team.running():
-            context.term()
+        if (team is None or not team.running()) and not end_context(context):
+            record.hear(Noticed(OPEN_SOCKETS))
 
 
 def _make_coordinator(

@@ -14,8 +14,8 @@ from time import perf_counter, thread_time
 
 import numpy as np
 
-SIDE = 256
-"""Of the matrices that are multiplied."""
+from netpart.plan.timings.product_speed import product_call
+
 STREAMED = 1 << 23
 """Elements of the arrays that are added: more than caches hold."""
 PROBED = 0.15
@@ -24,7 +24,7 @@ PROBED = 0.15
 
 def _answer_lines() -> int:
     """Answer each line of the input."""
-    probes = {"products": _product_probe(), "streams": _stream_probe()}
+    probes = {"products": product_call(), "streams": _stream_probe()}
     _write_line("ready")
     for line in sys.stdin:
         work, amount = probes[line.strip()]
@@ -35,13 +35,6 @@ def _answer_lines() -> int:
 def _write_line(text: str) -> None:
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
-
-
-def _product_probe() -> tuple[Callable[[], object], float]:
-    """A product of matrices, and its FLOPs."""
-    a = np.full((SIDE, SIDE), 0.5, np.float32)
-    out = np.empty_like(a)
-    return lambda: np.matmul(a, a, out=out), 2.0 * SIDE**3
 
 
 def _stream_probe() -> tuple[Callable[[], object], float]:

@@ -3,6 +3,7 @@
 __all__ = [
     "address",
     "communication_codec",
+    "context_end",
     "cores",
     "due_steps",
     "elastic_choice",

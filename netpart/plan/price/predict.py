@@ -73,7 +73,7 @@ def predict_step(
     updates = _update_seconds(partition, devices, prices)
     # Of a single micro-batch, gradients that nobody sums are used for updates within the backward pass.
     early = not sums and not joined and model.count == 1
-    played = model.play(prices, updates=updates if early else Work(float))
+    played = model.play(prices, updates=updates if early else None)
     summed = unhidden_seconds(partition, sums, played.ends, devices.summing)
     left = _ending_seconds(sums, devices, prices)
     if not early:

@@ -220,13 +220,13 @@ class Portfolio:
             # Without floors only what was predicted in time is compared.
             if self.choice.fastest < inf and process_time() > self.time.ends:
                 self.late_groups += 1
-            elif self.is_better_grouped(found[name].row, name, group):
+            elif self.may_be_faster_grouped(found[name].row, name, group):
                 pair = found[name], self.planned(name, PLANNERS.get(name), group)
                 found[name] = min(pair, key=lambda p: (bool(p.row.refused), p.row.is_floor, p.row.seconds))
         return list(found.values())
 
-    def is_better_grouped(self, row: ProposalRow, name: str, group: int) -> bool:
-        """True if an allocator's proposal for ``group`` is to be compared with its ``row``."""
+    def may_be_faster_grouped(self, row: ProposalRow, name: str, group: int) -> bool:
+        """True if an allocator's proposal for ``group`` may be faster than its ``row``."""
         return not (row.usable or self.is_late) or self.group_seconds(name, group) < row.seconds
 
     def group_seconds(self, name: str, group: int) -> float:

@@ -18,11 +18,17 @@ PATIENCE = 4.0
 """Seconds that a process waits for its core in all."""
 
 
-def product_speed(n: int = 256, tries: Sequence[int] = range(5)) -> float:
-    """FLOPs per second of a product of two n×n float32 matrices; the best of a few tries."""
+def product_call(n: int = 256) -> tuple[Callable[[], object], float]:
+    """A product of two n×n float32 matrices, and its FLOPs. The same is timed in the calibration and after it."""
     a = np.full((n, n), 0.5, np.float32)
     out = np.empty_like(a)
-    return 2 * n**3 / quickest_seconds(lambda: np.matmul(a, a, out=out), tries)
+    return lambda: np.matmul(a, a, out=out), 2.0 * n**3
+
+
+def product_speed(n: int = 256, tries: Sequence[int] = range(5)) -> float:
+    """FLOPs per second of a product of matrices; the best of a few tries."""
+    multiply, flops = product_call(n)
+    return flops / quickest_seconds(multiply, tries)
 
 
 def quickest_seconds(work: Callable[[], object], tries: Sequence[int]) -> float:
@@ -37,7 +43,10 @@ def quickest_seconds(work: Callable[[], object], tries: Sequence[int]) -> float:
 
 @dataclass
 class CoreWait:
-    """A wait until this core multiplies at ``speed``, FLOPs per second, again: ``patience`` seconds in all."""
+    """A wait until this core multiplies at ``speed``, FLOPs per second, again: ``patience`` seconds in all.
+
+    Products of a process with several threads are faster than the calibrated core, so it does not wait.
+    """
 
     speed: float
     patience: float = PATIENCE
