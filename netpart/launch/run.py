@@ -55,8 +55,8 @@ if TYPE_CHECKING:
     from netpart.proto.reader import Job
 
 OPEN_SOCKETS = (
-    f"coordinator: expected its sockets to be closed within {ENDING_SECONDS:.0f} s of the end of the workers; they are "
-    "left to the end of this process, and the run counts"
+    f"coordinator: expected its sockets to close within {ENDING_SECONDS:.0f} s after the workers ended; they stay open "
+    "until this process ends; the result of the run is complete"
 )
 
 
