@@ -7,7 +7,7 @@ from functools import cache
 from netpart.choices import DIRECT, DOUBLING, HIERARCHICAL, NCCL, RING, TREE
 from netpart.collectives import direct, doubling, hierarchical, ring, tree
 from netpart.collectives.network import HostPath
-from netpart.collectives.schedule import Schedule, reverse_schedule
+from netpart.collectives.schedule import Messages, Schedule, reverse_schedule
 from netpart.spec import Region, extent
 
 ALL_GATHER, REDUCE_SCATTER, ALL_REDUCE = "all-gather", "reduce-scatter", "all-reduce"
@@ -51,6 +51,11 @@ def collective_schedule(kind: str, algorithm: str, n: int, paths: tuple[HostPath
     always directly. A swap is an all-reduce of two. ``paths`` are the hosts of each member, for HIERARCHICAL. Raises
     KeyError for another kind or algorithm.
     """
+    return Schedule(_collective_messages(kind, algorithm, n, paths))
+
+
+def _collective_messages(kind: str, algorithm: str, n: int, paths: tuple[HostPath, ...]) -> Messages:
+    """``collective_schedule``, without its hash."""
     if algorithm == SWAP:
         return direct.swap_all_reduce()
     if kind == ALL_TO_ALL:

@@ -15,7 +15,7 @@ moves the same bytes in one round.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 
@@ -32,12 +32,24 @@ class BlockMessage(NamedTuple):
     own: bool = False
 
 
-Schedule = tuple[BlockMessage, ...]
+Messages = tuple[BlockMessage, ...]
 """Messages in an order in which they may be sent one after another; a message is named by its index."""
 
 
+class Schedule(Messages):
+    """The messages of a collective, with their hash: caches ask for it again and again, and it takes a step for each of
+    n² messages or more."""
+
+    @cached_property
+    def _hash(self) -> int:
+        return super().__hash__()
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
 @lru_cache(maxsize=256)
-def returned_messages(schedule: Schedule) -> frozenset[int]:
+def returned_messages(schedule: Messages) -> frozenset[int]:
     """Indices of the messages that carry one addend of a block that later comes back over the same link.
 
     The block comes back as the sum, or as a value computed from it. That proves to the sender that its addend has been
@@ -50,6 +62,6 @@ def returned_messages(schedule: Schedule) -> frozenset[int]:
     return frozenset(i for i, m in addends.items() if (m.source, m.target, m.blocks[0]) in back)
 
 
-def reverse_schedule(schedule: Schedule) -> Schedule:
+def reverse_schedule(schedule: Messages) -> Messages:
     """The schedule that sums the blocks that ``schedule`` distributes."""
     return tuple(BlockMessage(m.target, m.source, m.blocks, True) for m in reversed(schedule))

@@ -30,6 +30,7 @@ KINDS_OF_MESSAGES = 16
 """Added or not, own or not, of several blocks or not, staying or not."""
 KEPT = 4096
 """Exchanges that are kept for the other workers, and the passes, that ask for the same one."""
+NO_MESSAGES = Schedule()
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Exchange:
     algorithm: str
     members: tuple[int, ...]
     blocks: Blocks
-    answer: Schedule = ()
+    answer: Schedule = NO_MESSAGES
     paths: tuple[HostPath, ...] = ()
 
     @cached_property
@@ -58,12 +59,12 @@ class Exchange:
     def schedule(self) -> Schedule:
         """The messages; empty ones are not sent."""
         found = collective_schedule(self.kind, self.algorithm, len(self.members), self.paths)
-        return found if all(self.sizes) else tuple(m for m in found if any(self.sizes[b] for b in m.blocks))
+        return found if all(self.sizes) else Schedule(m for m in found if any(self.sizes[b] for b in m.blocks))
 
     @property
     def messages(self) -> Schedule:
         """The messages that need a transport's memory while in flight; NCCL has its own."""
-        return () if self.algorithm == NCCL else self.schedule
+        return NO_MESSAGES if self.algorithm == NCCL else self.schedule
 
     @cached_property
     def staying(self) -> frozenset[int]:

@@ -11,7 +11,7 @@ import numpy as np
 from netpart.collectives.network import Numbers
 from netpart.collectives.price import PACKING, PricedMessage, arrival_times
 from netpart.collectives.rounds import RoundPlay
-from netpart.collectives.schedule import BlockMessage
+from netpart.collectives.schedule import BlockMessage, Schedule
 from netpart.plan.price.devices import Devices
 from netpart.plan.price.ledger import LedgerEntry, LedgerExchange, LedgerFlow
 
@@ -42,7 +42,7 @@ def flow_arrivals(flows: Sequence[LedgerFlow], devices: Devices) -> list[float]:
     return play.arrivals.tolist()
 
 
-_ONE_MESSAGE = (BlockMessage(0, 1, (0,)),)
+_ONE_MESSAGE = Schedule([BlockMessage(0, 1, (0,))])
 """The schedule of a single message from place 0 to place 1."""
 
 

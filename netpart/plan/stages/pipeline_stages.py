@@ -22,13 +22,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import inf
+from math import inf, isqrt
 
 import numpy as np
 
 from netpart.errors import MemoryRefused
 from netpart.plan.price.net_profile import NetProfile
-from netpart.plan.stages.downsets import Downsets, find_downsets
+from netpart.plan.stages.downsets import MOST_CUTS, Downsets, find_downsets
 from netpart.plan.stages.host_takes import EveryTake, RegularTake
 from netpart.plan.stages.link_levels import LinkLevels, flat_levels
 from netpart.plan.stages.stage_search import MemoryBudget, StageSearch
@@ -37,7 +37,8 @@ from netpart.units import bytes_text, plural_text
 MOST_PAIRS = 20_000
 """Every take is tried if there are at most as many pairs of a state and a take."""
 MOST_PRICES = 3_000_000_000
-"""And if there are at most as many prices of stages: some seconds."""
+"""And if there are at most as many prices of stages: some seconds. Without hosts a net has fewer cuts for more
+workers, so that there are not more."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def search_pipeline(
     ``straight`` replicates no stage. Raises MemoryRefused if every pipeline has a stage that exceeds the ``room`` of a
     worker.
     """
-    cuts = find_downsets(profile)
+    cuts = _search_cuts(profile, levels, straight)
     tried = [
         _search_workers(cuts, some, room or MemoryBudget(), straight) for some in _repeated_levels(levels, len(cuts))
     ]
@@ -93,6 +94,16 @@ def search_pipeline(
         nbytes = room.nbytes if room else inf
         raise MemoryRefused(f"no cut into stages for {which} fits the {bytes_text(nbytes)} of each")
     return found
+
+
+def _search_cuts(profile: NetProfile, levels: LinkLevels, straight: bool) -> Downsets:
+    """The cuts between stages that are tried: as many as there is time for."""
+    if len(levels.counts) > 1:
+        return find_downsets(profile)
+    pairs = levels.workers if straight else EveryTake(levels).pairs()
+    most = min(MOST_CUTS, isqrt(MOST_PRICES // pairs))
+    found = find_downsets(profile, most)
+    return found if found.all or len(found) <= most else found.few(most)
 
 
 def _repeated_levels(levels: LinkLevels, cuts: int) -> Iterator[LinkLevels]:
