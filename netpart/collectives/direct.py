@@ -8,7 +8,8 @@ from netpart.collectives.schedule import BlockMessage, Messages
 def direct_all_gather(n: int) -> Messages:
     """All-gather: block i starts at place i; in round r it goes to place i + r."""
     # Round by round, not source by source: within a round every place sends one message and receives one.
-    return tuple(BlockMessage(i, (i + r) % n, (i,)) for r in range(1, n) for i in range(n))
+    alone = [(b,) for b in range(n)]
+    return tuple(BlockMessage(i, (i + r) % n, alone[i]) for r in range(1, n) for i in range(n))
 
 
 def direct_broadcast(n: int) -> Messages:

@@ -65,12 +65,14 @@ def _collective_messages(kind: str, algorithm: str, n: int, paths: tuple[HostPat
         return spread if kind == BROADCAST else reverse_schedule(spread)
     if kind == ALL_REDUCE and algorithm == TREE:
         return collective_schedule(REDUCE, TREE, n) + collective_schedule(BROADCAST, TREE, n)
-    gather = _GATHER[algorithm](n) if algorithm != HIERARCHICAL else hierarchical.hierarchical_all_gather(n, paths)
-    return {
-        ALL_GATHER: gather,
-        REDUCE_SCATTER: reverse_schedule(gather),
-        ALL_REDUCE: reverse_schedule(gather) + gather,
-    }[kind]
+    if kind == ALL_GATHER:
+        return _GATHER[algorithm](n) if algorithm != HIERARCHICAL else hierarchical.hierarchical_all_gather(n, paths)
+    gather = collective_schedule(ALL_GATHER, algorithm, n, paths)
+    if kind == REDUCE_SCATTER:
+        return reverse_schedule(gather)
+    if kind == ALL_REDUCE:
+        return collective_schedule(REDUCE_SCATTER, algorithm, n, paths) + gather
+    raise KeyError(kind)
 
 
 def count_blocks(kind: str, algorithm: str, n: int) -> int:

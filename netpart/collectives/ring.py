@@ -14,7 +14,8 @@ from netpart.collectives.schedule import BlockMessage, Messages
 
 def ring_all_gather(n: int) -> Messages:
     """All-gather: block i starts at place i."""
-    return tuple(BlockMessage(i, (i + 1) % n, ((i - r) % n,)) for r in range(n - 1) for i in range(n))
+    alone = [(b,) for b in range(n)]
+    return tuple(BlockMessage(i, (i + 1) % n, alone[(i - r) % n]) for r in range(n - 1) for i in range(n))
 
 
 def ring_broadcast(n: int) -> Messages:

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from netpart.collectives.network import Network
+from netpart.collectives.network import Network, Numbers
 from netpart.collectives.schedule import BlockMessage, Schedule
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
-Indices = np.ndarray[Any, np.dtype[np.int64]]
+Indices = np.ndarray[Any, np.dtype[np.int32]]
 
 
 class MessageRound(NamedTuple):
@@ -66,7 +66,7 @@ def _gather_round(messages: Sequence[BlockMessage]) -> MessageRound:
         [0, *accumulate(counts[:-1])],
         np.repeat(np.arange(len(messages)), counts),
     )
-    return MessageRound(*(np.array(column, np.int64) for column in columns))
+    return MessageRound(*(np.array(column, np.int32) for column in columns))
 
 
 class RoundPlay:
@@ -97,7 +97,7 @@ class RoundPlay:
         for each in split_rounds(schedule):
             self._play_round(each, workers[each.sources], workers[each.targets], sizes, has)
 
-    def _play_round(self, each: MessageRound, sources: Indices, targets: Indices, sizes: Floats, has: Floats) -> None:
+    def _play_round(self, each: MessageRound, sources: Numbers, targets: Numbers, sizes: Floats, has: Floats) -> None:
         """Send the messages of one round. Empty ones are not sent."""
         loads = np.add.reduceat(sizes[each.blocks], each.starts)
         overhead, bandwidth, latency, entry = self.network.find_pair_costs(sources, targets)

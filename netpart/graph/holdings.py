@@ -33,10 +33,10 @@ class ParameterCell:
     box: Region
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Bucket:
     """Cells that are all-reduced over ``workers`` together, in one flat buffer; or one cell whose update is
-    ``sharded``.
+    ``sharded``. No two buckets of a partition are equal, so they are told apart by identity.
 
     Of a sharded cell, the sum of each of its ``homes`` goes to one worker, and the new values come from that worker.
     """

@@ -5,6 +5,12 @@ So a program can be played whose data are elsewhere, and no kernel is made for i
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+from netpart.kernels.arrays import Arrays
+from netpart.kernels.op import Array, Op
+from netpart.kernels.verbs import NOTHING
 from netpart.program.instructions import (
     Accumulate,
     AddSquares,
@@ -21,6 +27,7 @@ from netpart.program.instructions import (
 )  # fmt: skip
 from netpart.worker.actions import RUN, Action
 from netpart.worker.bind import PhaseBinder
+from netpart.worker.machine import Machine
 
 VERBS: dict[type[Instruction], str] = {
     Forward: "forward", Backward: "backward", Zero: "zero", Copy: "copy", Accumulate: "add",
@@ -28,8 +35,24 @@ VERBS: dict[type[Instruction], str] = {
 }  # fmt: skip
 
 
+class OmittedArrays(Arrays):
+    """Verbs that move nothing."""
+
+    def copy(self, dst: Array, src: Array) -> Op:
+        """Leave dst as it is."""
+        return NOTHING
+
+    def take(self, dst: Array, own: Array | None = None, start: int | None = None) -> Callable[[Array], None]:
+        """A function that leaves dst as it is."""
+        return _omit_array
+
+
 class PricedBinder(PhaseBinder):
     """Binder of a phase of a simulation that computes nothing."""
+
+    def __init__(self, machine: Machine, *args: Any) -> None:
+        super().__init__(machine, *args)
+        self.messages.verbs = OmittedArrays(machine.xp, machine.kernels.dtype)
 
     def bound(self, instruction: Instruction) -> Action:
         if isinstance(instruction, Send | Receive | CollectiveStart | CollectiveWait):
@@ -44,6 +67,10 @@ class PricedBinder(PhaseBinder):
         if isinstance(instruction, Update):
             return f"{verb} {self.machine.program.holdings[instruction.holding].parameter.name}"
         return verb
+
+
+def _omit_array(array: Array) -> None:
+    """Take a message without copying it."""
 
 
 def omit_work() -> None:

@@ -14,7 +14,6 @@ from netpart.collectives.network import LinkCost, Network, one_link_network
 from netpart.errors import ConfigError
 from netpart.graph.partition import Partition
 from netpart.kernels.device import array_module
-from netpart.kernels.op import Array
 from netpart.measure.data_waits import mark_reads
 from netpart.measure.priced_binder import PricedBinder, omit_work
 from netpart.measure.profile import WARM_UP, ProfiledRun
@@ -143,7 +142,6 @@ class PricedSimulation(Simulation):
         for player in self.players:
             self.transports[player.program.worker].copies = False
             for running in player.bound["train"].running:
-                running.progress.omit_contents()
                 for action in running.then:
                     action.run = action.run and omit_work
 
@@ -152,8 +150,6 @@ class PricedSimulation(Simulation):
         player.machine.workspace_bytes = workspace_bytes(player.program, self.cut.job)
         for turn in player.bound["train"].turns:
             for (_, action), instruction in zip(turn, player.program.phases["train"].instructions, strict=True):
-                if action.take is not None:
-                    action.take = _omit_array
                 if action.run is not None:
                     action.run = partial(self.clocks.spend, worker, self.flops(instruction) / self.speeds[worker])
         return player
@@ -175,10 +171,6 @@ class PricedSimulation(Simulation):
         rows = instruction.rows or (0, hi - lo)
         params = cost.params * (rows[1] - rows[0]) // max(1, hi - lo)
         return sum(cost.inputs) * any(instruction.dx) + params * any(instruction.dw)
-
-
-def _omit_array(array: Array) -> None:
-    """Take a message without copying it."""
 
 
 def worker_speeds(workers: int, speeds: Sequence[float]) -> list[float]:

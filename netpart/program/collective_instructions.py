@@ -23,7 +23,7 @@ from netpart.proto.element import float_size
 from netpart.proto.job_pb2 import Collectives, JobProto
 from netpart.spec import FLOAT, Region, extent, whole_region
 
-KEPT_BLOCKS = 256
+KEPT_BLOCKS = 2048
 """Collectives whose blocks are kept, in the place where workers hold them."""
 
 
@@ -36,13 +36,7 @@ class HeldRegion:
 
     def held_blocks(self, blocks: Blocks) -> tuple[View | None, ...]:
         """The view of each block, or None unless all of it is held."""
-        view = self.view
-        if view is None:
-            return (None,) * len(blocks)
-        found: list[View | None] = [None] * len(blocks)
-        for b, box in _move_blocks(blocks, self.region, tuple([lo for lo, _ in view.box])):
-            found[b] = view if box == view.box else View(view.buffer, box)
-        return tuple(found)
+        return (None,) * len(blocks) if self.view is None else _hold_blocks(self.view, self.region, blocks)
 
 
 class ExchangeFactory:
@@ -53,6 +47,7 @@ class ExchangeFactory:
         self.width = float_size(job)
         self.network = network_of_hosts(job.cluster, workers)
         self.known: dict[tuple[Collective, bool], Exchange] = {}
+        self.sums: dict[Bucket, dict[Way, Exchange]] = {}
 
     def of_collective(self, found: Collective, backward: bool = False) -> Exchange:
         """The Exchange of a collective of a graph, or of its gradient if ``backward``: planned once for all workers."""
@@ -75,7 +70,16 @@ class ExchangeFactory:
         return plan_exchange(ALL_REDUCE, members, region, (), self.wanted, item_size(dtype, self.width), self.network)
 
     def of_bucket(self, bucket: Bucket) -> dict[Way, Exchange]:
-        """The Exchange that sums a bucket's gradients; of a sharded bucket also the one that gathers new values."""
+        """The Exchange that sums a bucket's gradients; of a sharded bucket also the one that gathers new values.
+
+        They are planned once for all workers.
+        """
+        if bucket not in self.sums:
+            self.sums[bucket] = self.plan_bucket(bucket)
+        return self.sums[bucket]
+
+    def plan_bucket(self, bucket: Bucket) -> dict[Way, Exchange]:
+        """Plan the Exchanges of a bucket."""
         if not bucket.sharded:
             return {Way.BUCKET: self.summed(bucket.workers, ((0, bucket.elements),))}
         members = bucket.workers
@@ -96,15 +100,17 @@ class ExchangeFactory:
         """The instruction with which ``worker`` starts; blocks that it only forwards get new buffers, in ``order``."""
         place = found.place(worker)
         given = local.held_blocks(found.blocks)
-        kept = list(given if target is local else target.held_blocks(found.blocks))
-        for b, block in enumerate(found.blocks):
-            if kept[b] is None and block is not None and (place, b) in found.passes:
-                kept[b] = memory.new(
-                    f"passing {name}", extent(block), dtype, order=order_for_shape(order, extent(block))
-                )
+        kept = given if target is local else target.held_blocks(found.blocks)
+        passed = {
+            b: memory.new(f"passing {name}", extent(block), dtype, order=order_for_shape(order, extent(block)))
+            for b, block in enumerate(found.blocks)
+            if kept[b] is None and block is not None and (place, b) in found.passes
+        }
+        if passed:
+            kept = tuple(passed.get(b, view) for b, view in enumerate(kept))
         largest = found.largest.get(place, 0)
         pack = memory.new(f"packing {name}", (largest,), dtype) if largest else None
-        return CollectiveStart(found, given, tuple(kept), pack, dtype, channel, name)
+        return CollectiveStart(found, given, kept, pack, dtype, channel, name)
 
     def in_place(
         self, view: View, members: tuple[int, ...], worker: int, memory: BufferTable, channel: Channel, name: str
@@ -123,8 +129,16 @@ class ExchangeFactory:
         return self.start(found, worker, held, held, memory, buffer.dtype, channel, name, buffer.order)
 
 
-# The workers of a collective ask for the same blocks one after another.
+# The workers of a collective hold the same blocks in buffers of the same number: their programs share the views.
 @lru_cache(maxsize=KEPT_BLOCKS)
+def _hold_blocks(view: View, region: Region, blocks: Blocks) -> tuple[View | None, ...]:
+    """``held_blocks`` of a ``view`` that holds ``region``."""
+    found: list[View | None] = [None] * len(blocks)
+    for b, box in _move_blocks(blocks, region, tuple([lo for lo, _ in view.box])):
+        found[b] = view if box == view.box else View(view.buffer, box)
+    return tuple(found)
+
+
 def _move_blocks(blocks: Blocks, region: Region, starts: tuple[int, ...]) -> list[tuple[int, Region]]:
     """Those of ``blocks`` within ``region`` by their index, moved as its lowest corner is moved to ``starts``."""
     offsets = [start - lo for start, (lo, _) in zip(starts, region, strict=True)]

@@ -7,6 +7,7 @@ __all__ = [
     "flow_control",
     "group_averaging",
     "initial_values",
+    "machine",
     "memory_limit",
     "player",
     "server_player",

@@ -3,17 +3,16 @@ send."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 
 import numpy as np
 
 from netpart.collectives.schedule import BlockMessage, Schedule
 from netpart.errors import TransportError
 from netpart.kernels.arrays import Arrays
-from netpart.kernels.op import Array
-from netpart.kernels.verbs import same_memory
+from netpart.kernels.op import Array, Op
+from netpart.kernels.verbs import NOTHING, same_memory
 from netpart.spec import Shape
 
 HOST = Arrays(np, np.float32)
@@ -85,16 +84,8 @@ class CollectiveProgress:
                 self._plan(index, message, sizes)
         kept = [b for b, block in enumerate(target) if block is not None and b not in self._touched]
         moved = [b for b in kept if local[b] is not None and local[b] is not target[b]]
-        self._own = [verbs.copy(target[b], local[b]).run for b in moved]
+        self._own = _needed_calls(verbs.copy(target[b], local[b]) for b in moved)
         self._at = -1
-
-    def omit_contents(self) -> None:
-        """Let messages come and go without moving what they carry: for simulations that compute nothing."""
-        self._own.clear()
-        for arrival in self._arrivals:
-            arrival.takes.clear()
-        for departure in chain.from_iterable(self._released):
-            departure.copies.clear()
 
     def _expect(self, index: int, message: BlockMessage, sizes: Sequence[int]) -> None:
         """Plan a message to come. The first addend of a block is added to this member's own input."""
@@ -130,9 +121,9 @@ class CollectiveProgress:
         for view in views:
             assert view is not None
             stop = start + view.size
-            copies.append(self._verbs.copy(self._pack[start:stop].reshape(view.shape), view).run)
+            copies.append(self._verbs.copy(self._pack[start:stop].reshape(view.shape), view))
             start = stop
-        return self._pack[:start], copies
+        return self._pack[:start], _needed_calls(copies)
 
     def _shape(self, blocks: Sequence[int], sizes: Sequence[int]) -> Shape:
         """The shape of a message: that of its block, or flat for several blocks."""
@@ -193,6 +184,11 @@ class CollectiveProgress:
 
     def __repr__(self) -> str:
         return f"CollectiveProgress({self._at} of {len(self._arrivals)} messages)"
+
+
+def _needed_calls(ops: Iterable[Op]) -> list[Callable[[], None]]:
+    """The functions of ``ops`` that do something."""
+    return [op.run for op in ops if op is not NOTHING]
 
 
 def _take_blocks(arrival: MessageArrival, array: Array) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from netpart.choices import NCCL
+from netpart.kernels.arrays import Arrays
 from netpart.kernels.op import Array
 from netpart.program.buffers import View
 from netpart.program.instructions import Channel, CollectiveStart, Receive, Send
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 class MessageBinder:
     """Binder of the messages of ``program``, which announces the expected ones to ``transport``.
 
-    ``running`` are the collectives by channel. Those of NCCL are calls of ``communicators``.
+    ``running`` are the collectives by channel. Those of NCCL are calls of ``communicators``. ``verbs`` move what
+    messages carry.
     """
 
     def __init__(
@@ -41,6 +43,7 @@ class MessageBinder:
         communicators: Communicators | None,
     ) -> None:  # fmt: skip
         self.machine = machine
+        self.verbs: Arrays = machine.kernels
         self.program = program
         self.arrays = arrays
         self.transport = transport
@@ -56,7 +59,7 @@ class MessageBinder:
         array = self.arrays.lying(receive.target)
         rank = self.program.rank(receive.peer)
         self.expect(receive.channel, rank, array.shape, array.dtype, AHEAD + receive.lag)
-        take = self.machine.kernels.take(array)
+        take = self.verbs.take(array)
         return Action(RECEIVE, f"receive {receive.name}", array=array, peer=rank, channel=receive.channel, take=take)
 
     def expect(
@@ -80,7 +83,7 @@ class MessageBinder:
             local,
             target,
             start.pack and self.arrays(start.pack),
-            self.machine.kernels,
+            self.verbs,
             found.messages_by_place[place],
         )
         ranks = tuple(map(self.program.rank, found.members))
