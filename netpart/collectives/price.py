@@ -91,7 +91,10 @@ def _play_messages(
         if nbytes:
             link, ports, entry = network.route(source, target)
             busy = link.overhead + nbytes / link.bandwidth + packing
-            starts[-1] = start = max([sending[source], *(has.get((source, b), 0.0) for b in blocks)])
+            start = sending[source]
+            for b in blocks:
+                start = max(start, has.get((source, b), 0.0))
+            starts[-1] = start
             sending[source] = start + busy
             # The first bytes go on while others follow: from port to port, and to the receiver.
             head, tail = start + packing + link.overhead, 0.0
@@ -103,7 +106,8 @@ def _play_messages(
             entries[target, entry] = entered
             arrived = max(entered, tail + link.latency + link.overhead + packing) if tail else entered
             arrivals[target] = max(arrivals[target], arrived)
-            has.update({(target, b): max(arrived, has.get((target, b), 0.0)) for b in blocks})
+            for b in blocks:
+                has[target, b] = max(arrived, has.get((target, b), 0.0))
     return starts, arrivals
 
 

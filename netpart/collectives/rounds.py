@@ -84,6 +84,19 @@ class RoundPlay:
         self.arrivals = np.zeros(len(network))
         self.has: dict[Hashable, Floats] = {}
 
+    def play_message(self, source: int, target: int, nbytes: int) -> None:
+        """Send a message of some bytes that waits for no block, after what was played before: ``_play_round`` of one
+        message, to the same bits."""
+        if not nbytes:
+            return
+        link, _, entry = self.network.route(source, target)
+        busy = link.overhead + nbytes / link.bandwidth
+        start = self.sending[source]
+        arrived = max(start + link.overhead + link.latency, self.entries[target, entry]) + busy
+        self.sending[source] = start + busy
+        self.entries[target, entry] = arrived
+        self.arrivals[target] = max(self.arrivals[target], arrived)
+
     def play_schedule(
         self, schedule: Schedule, nbytes: Sequence[int], members: Sequence[int], tensor: Hashable = None
     ) -> None:

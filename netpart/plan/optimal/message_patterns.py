@@ -60,18 +60,14 @@ def split_collectives(
 
 def _group_messages(messages: Sequence[SizedMessage], workers: int) -> Iterator[list[SizedMessage]]:
     """The messages of each set of workers that they connect."""
-    leader = list(range(workers))
-
-    def find(worker: int) -> int:
-        while leader[worker] != worker:
-            worker = leader[worker]
-        return worker
-
+    label = list(range(workers))
     for m in messages:
-        leader[find(m.source)] = find(m.target)
+        one, other = label[m.source], label[m.target]
+        if one != other:
+            label = [other if each == one else each for each in label]
     groups: dict[int, list[SizedMessage]] = {}
     for m in messages:
-        groups.setdefault(find(m.target), []).append(m)
+        groups.setdefault(label[m.target], []).append(m)
     yield from groups.values()
 
 

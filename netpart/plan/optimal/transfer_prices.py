@@ -132,14 +132,14 @@ class TransferPricer:
 
 def _row_messages(held: HeldChoice, codes: Array) -> list[SizedMessage]:
     """The messages of a row in the order in which they arrive."""
-    workers = len(held.boxes)
-    needs = [own // workers for own in np.diagonal(codes[0]).tolist()]
-    found = []
-    for of_part in codes.tolist():
-        for t in sorted(range(workers), key=[row[t] % workers for t, row in enumerate(of_part)].__getitem__):
-            row = of_part[t]
-            if sources := [s for s in held.order if row[s] > 1 and s != t]:
-                own, need = divmod(needs[t] // 4, workers)
-                alike, uniform = bool(needs[t] & 2), bool(needs[t] & 1)
-                found += [SizedMessage(s, t, row[s] // 2, bool(row[s] & 1), own, need, alike, uniform) for s in sources]
-    return found
+    workers, order = len(held.boxes), np.array(held.order, np.intp)
+    diagonals = np.diagonal(codes, axis1=1, axis2=2)
+    ranks = (diagonals % workers).argsort(axis=1, kind="stable")
+    taken = np.take_along_axis(codes, ranks[..., None], axis=1)[..., order]
+    places = np.nonzero((taken > 1) & (ranks[..., None] != order))
+    sources, targets, codes_taken = order[places[2]], ranks[places[:2]], taken[places]
+    needs = [
+        (*divmod(need // 4, workers), bool(need & 2), bool(need & 1)) for need in (diagonals[0] // workers).tolist()
+    ]
+    ends = zip(sources.tolist(), targets.tolist(), codes_taken.tolist(), strict=True)
+    return [SizedMessage(s, t, code // 2, bool(code & 1), *needs[t]) for s, t, code in ends]

@@ -11,7 +11,6 @@ import numpy as np
 from netpart.collectives.network import Numbers
 from netpart.collectives.price import PACKING, PricedMessage, arrival_times
 from netpart.collectives.rounds import RoundPlay
-from netpart.collectives.schedule import BlockMessage, Schedule
 from netpart.plan.price.devices import Devices
 from netpart.plan.price.ledger import LedgerEntry, LedgerExchange, LedgerFlow
 
@@ -32,18 +31,14 @@ def flow_arrivals(flows: Sequence[LedgerFlow], devices: Devices) -> list[float]:
         return _entry_arrivals([entry for flow in flows for entry in flow.entries()], devices)
     # The n² messages of a collective are not listed.
     play = RoundPlay(devices.network, PACKING)
-    for number, flow in enumerate(flows):
+    for flow in flows:
         if isinstance(flow, LedgerEntry):
-            play.play_schedule(_ONE_MESSAGE, [flow.nbytes], (flow.source, flow.target), number)
+            play.play_message(flow.source, flow.target, flow.nbytes)
             continue
         found = flow.exchange
         nbytes = [elements * flow.width for elements in found.sizes]
         play.play_schedule(found.schedule, nbytes, found.members, ("edge", flow.channel.edge, len(nbytes)))
     return play.arrivals.tolist()
-
-
-_ONE_MESSAGE = Schedule([BlockMessage(0, 1, (0,))])
-"""The schedule of a single message from place 0 to place 1."""
 
 
 def _entry_arrivals(entries: Iterable[LedgerEntry], devices: Devices) -> list[float]:
