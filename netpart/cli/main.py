@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import re
 import sys
@@ -108,6 +109,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Here and not at the interpreter's exit: a closed pipe shall raise inside of this try.
         sys.stdout.flush()
         if argv is None:
+            # A process that ends looks at all its objects, for seconds if a plan for many workers left millions.
+            gc.freeze()
             _ignore_late_signals()
     except BrokenPipeError:
         return _end_broken_pipe()

@@ -64,7 +64,7 @@ def _collective_messages(kind: str, algorithm: str, n: int, paths: tuple[HostPat
         spread = _SPREAD[algorithm](n) if algorithm != HIERARCHICAL else hierarchical.hierarchical_broadcast(n, paths)
         return spread if kind == BROADCAST else reverse_schedule(spread)
     if kind == ALL_REDUCE and algorithm == TREE:
-        return collective_schedule(REDUCE, TREE, n) + collective_schedule(BROADCAST, TREE, n)
+        return collective_schedule(REDUCE, TREE, n, paths) + collective_schedule(BROADCAST, TREE, n, paths)
     if kind == ALL_GATHER:
         return _GATHER[algorithm](n) if algorithm != HIERARCHICAL else hierarchical.hierarchical_all_gather(n, paths)
     gather = collective_schedule(ALL_GATHER, algorithm, n, paths)

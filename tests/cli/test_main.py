@@ -180,3 +180,19 @@ sys.exit(main.main())
 def test_a_thread_that_waits_in_a_library_does_not_keep_the_command() -> None:
     ended = subprocess.run([sys.executable, "-c", LEFT], capture_output=True, text=True, timeout=60, check=False)
     assert (ended.returncode, ended.stderr) == (1, "error: no answer\n")
+
+
+ENDED = """
+import atexit, gc, sys
+from netpart.cli.main import main
+sys.argv = ["netpart", "check", sys.argv[1]]
+atexit.register(lambda: print("frozen", gc.get_freeze_count() > 1000))
+raise SystemExit(main())
+"""
+
+
+def test_a_command_ends_without_a_look_at_its_objects(job: Path) -> None:
+    """The collector of a process that ends would look at each of the millions that a plan for many workers leaves."""
+    done = subprocess.run([sys.executable, "-c", ENDED, str(job)], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("frozen True\n")

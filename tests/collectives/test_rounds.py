@@ -10,7 +10,7 @@ from netpart.collectives.kinds import ALL_REDUCE, ALL_TO_ALL, KINDS, SWAP, colle
 from netpart.collectives.network import LinkCost, Network, one_link_network
 from netpart.collectives.price import PACKING, PricedMessage, arrival_times
 from netpart.collectives.rounds import RoundPlay, split_rounds
-from netpart.collectives.schedule import Schedule
+from netpart.collectives.schedule import BlockMessage, Schedule
 
 FAST, SLOW = LinkCost(10e-6, 5e-6, 3e9), LinkCost(90e-6, 20e-6, 2e8)
 
@@ -46,3 +46,23 @@ def test_an_all_gather_of_n_has_n_minus_1_rounds() -> None:
     for algorithm in ("direct", "ring"):
         assert len(split_rounds(collective_schedule("all-gather", algorithm, 16))) == 15
     assert len(split_rounds(collective_schedule("all-gather", "doubling", 16))) == 4
+
+
+def test_a_single_message_takes_as_long_as_a_round_of_one() -> None:
+    """To the bit, after and before rounds: both move the same clocks."""
+    random = np.random.default_rng(1)
+    names = tuple("ab"[i % 2] for i in range(5))
+    network = Network(names, SLOW, ((frozenset("a"), FAST), (frozenset("b"), LinkCost())))
+    gather = collective_schedule("all-gather", "ring", 5)
+    alone, rounds = RoundPlay(network, PACKING), RoundPlay(network, PACKING)
+    for number in range(40):
+        source, target = random.choice(5, 2, replace=False).tolist()
+        nbytes = int(random.integers(0, 1 << 20)) * (number % 7 > 0)
+        alone.play_message(source, target, nbytes)
+        rounds.play_schedule(Schedule([BlockMessage(0, 1, (0,))]), [nbytes], (source, target), number)
+        if number % 10 == 0:
+            for play in (alone, rounds):
+                play.play_schedule(gather, [nbytes] * 5, range(5), "tensor")
+    assert alone.arrivals.tolist() == rounds.arrivals.tolist()
+    assert alone.sending.tolist() == rounds.sending.tolist()
+    assert alone.entries.tolist() == rounds.entries.tolist()

@@ -30,6 +30,7 @@ from netpart.collectives.kinds import (
     SWAP,
 )
 from netpart.collectives.price import SWAPPED, bytes_by_block, cheapest_algorithm
+from netpart.collectives.schedule import Schedule
 from netpart.program.messages.wire_memory import AHEAD
 from netpart.worker.collective_progress import CollectiveProgress
 from tests.collectives.team import Blocks, Team, bring, same, there, total
@@ -289,3 +290,21 @@ def test_an_all_reduce_needs_room_for_one_message_of_each(algorithm: str, n: int
             steps[i] += 1
         elif (wanted := member.expects()) and wanted[1] in team.posted:
             team.post(i, member.deliver(team.posted.pop(wanted[1])))
+
+
+def test_an_all_reduce_shares_the_messages_of_its_halves() -> None:
+    """Of many members a schedule has millions, and they are kept."""
+    whole = collective_schedule("all-reduce", "ring", 6, ())
+    halves = [collective_schedule(kind, "ring", 6, ()) for kind in ("reduce-scatter", "all-gather")]
+    assert [id(m) for m in whole] == [id(m) for half in halves for m in half]
+
+
+def test_equal_schedules_have_one_hash() -> None:
+    messages = [BlockMessage(0, 1, (0,)), BlockMessage(1, 0, (1,))]
+    assert Schedule(messages) == Schedule(messages) == tuple(messages)
+    assert hash(Schedule(messages)) == hash(Schedule(messages)) == hash(tuple(messages))
+
+
+def test_an_unknown_kind_is_an_error() -> None:
+    with pytest.raises(KeyError, match="scatter-all"):
+        collective_schedule("scatter-all", "ring", 4)

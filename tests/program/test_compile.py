@@ -90,3 +90,12 @@ def test_one_run_of_memory_is_told_from_another() -> None:
 def test_a_crop_of_a_view_is_a_view_of_the_same_buffer() -> None:
     rows = View(7, ((2, 6), (0, 5)))
     assert rows.crop(((11, 13), (1, 2)), ((10, 14), (0, 5))) == View(7, ((3, 5), (1, 2)))
+
+
+def test_workers_share_the_views_of_blocks() -> None:
+    """Of n workers each program would have n views of each bucket."""
+    partition = partition_job(job(data(), product("top", "data", 64), LOSS), 3)
+    starts = [[i for i in instructions(partition, w) if isinstance(i, CollectiveStart)] for w in range(3)]
+    assert all(len(found) == len(starts[0]) > 0 for found in starts)
+    for first, *others in zip(*starts, strict=True):
+        assert all(other.local is first.local and other.target is first.target for other in others)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from netpart.errors import ConfigError, MemoryRefused
 from netpart.plan.price.net_profile import LayerProfile, NetProfile, read_profile
 from netpart.plan.search.pipelines import pipeline_memory
+from netpart.plan.stages import pipeline_stages
 from netpart.plan.stages.link_levels import LinkLevels, flat_levels
 from netpart.plan.stages.pipeline_price import price_pipeline
 from netpart.plan.stages.pipeline_stages import (
@@ -214,3 +215,15 @@ def test_one_stage_is_data_parallelism() -> None:
 def test_no_workers_are_refused() -> None:
     with pytest.raises(ConfigError, match="a worker and a bandwidth above 0"):
         best_pipeline(chain(1, 3), 2, 0.0)
+
+
+def test_many_workers_have_fewer_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of those in a share of the work the one with the fewest bytes; the pipeline is priced as it is."""
+    profile = chain(3, 60)
+    best = best_pipeline(profile, 16, 5.0)
+    monkeypatch.setattr(pipeline_stages, "MOST_PRICES", 136 * 20**2)
+    found = best_pipeline(profile, 16, 5.0)
+    assert best.seconds <= found.seconds < 1.5 * best.seconds
+    assert price_pipeline(profile, found, flat_levels(16, 5.0)) == pytest.approx(found.seconds)
+    assert len(pipeline_stages._search_cuts(profile, flat_levels(16, 5.0), straight=False)) <= 22
+    assert len(pipeline_stages._search_cuts(profile, flat_levels(16, 5.0), straight=True)) > 40
