@@ -230,7 +230,8 @@ def test_rounds(n: int) -> None:
 def test_what_is_packed_keeps_both_ends_busy() -> None:
     """Of two blocks that go on together, 2 GB, a core copies 5 in a second; alone they go as they are."""
     link = LinkCost(latency=0.0, overhead=0.0, bandwidth=1e15)
-    apart, together = (BlockMessage(0, 1, (0,)), BlockMessage(0, 1, (1,))), (BlockMessage(0, 1, (0, 1)),)
+    apart = Schedule([BlockMessage(0, 1, (0,)), BlockMessage(0, 1, (1,))])
+    together = Schedule([BlockMessage(0, 1, (0, 1))])
     assert schedule_seconds(apart, [10**9] * 2, 2, link) == pytest.approx(0, abs=1e-3)
     assert schedule_seconds(together, [10**9] * 2, 2, link) == pytest.approx(2 * 0.4, rel=1e-3)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from netpart.collectives.price import LinkCost, schedule_seconds
-from netpart.collectives.schedule import BlockMessage
+from netpart.collectives.schedule import BlockMessage, Schedule
 from netpart.plan.price.devices import Devices, devices_of_cluster, equal_devices
 from netpart.plan.price.transfers import connected_workers, handling_seconds, port_seconds, transfer_seconds
 from netpart.proto.reader import read_job_text
@@ -40,7 +40,7 @@ def test_a_slow_link_slows_down_its_own_messages_only() -> None:
 @pytest.mark.parametrize("messages", [[(0, 1, 5000)], [(0, 1, 10**6), (0, 2, 10**6), (2, 1, 10), (1, 0, 7)]])
 def test_equal_links_are_priced_as_a_schedule(messages: list[tuple[int, int, int]]) -> None:
     link = LinkCost(1e-3, 1e-4, 1e7)
-    schedule = tuple(BlockMessage(source, target, (i,)) for i, (source, target, _) in enumerate(messages))
+    schedule = Schedule(BlockMessage(source, target, (i,)) for i, (source, target, _) in enumerate(messages))
     expected = schedule_seconds(schedule, [nbytes for _, _, nbytes in messages], 3, link)
     assert transfer_seconds(messages, equal_devices(3, link=link)) == expected
 
