@@ -37,7 +37,6 @@ from netpart.plan.price.layer_loads import profile_net
 from netpart.plan.price.predict import predict_memory, predict_step
 from netpart.plan.search.planners import OPTIMAL, Planner
 from netpart.plan.search.portfolio import Portfolio
-from netpart.plan.search.predicted_ways import PredictedWays
 from netpart.plan.search.proposal import Proposal
 from netpart.plan.search.simulated_rows import MARGIN
 from netpart.plan.search.task import PlanningTask
@@ -139,18 +138,16 @@ def is_other(proposal: Proposal) -> bool:
 
 
 class _TimedPortfolio(Portfolio):
-    """A portfolio that notes the seconds of each planner in ``timed``: its layout, which is made once, and its
-    proposal."""
+    """A portfolio that notes the seconds of each row in ``timed``: its search, its predictions and its proposal."""
 
     def __init__(self, job: Job, task: PlanningTask, simulate: Callable[[Partition], float]) -> None:
         self.timed: defaultdict[str, float] = defaultdict(float)
         super().__init__(job, task, simulate=simulate)
 
-    def row_ways(self, name: str, planner: Planner, group: int) -> PredictedWays | None:
+    def predict_search(self, name: str, planner: Planner) -> None:
         started = process_time()
-        found = super().row_ways(name, planner, group)
+        super().predict_search(name, planner)
         self.timed[name] += process_time() - started
-        return found
 
     def planned(self, name: str, planner: Planner, group: int | None = None) -> Proposal:
         started = process_time()

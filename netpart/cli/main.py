@@ -109,8 +109,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Here and not at the interpreter's exit: a closed pipe shall raise inside of this try.
         sys.stdout.flush()
         if argv is None:
-            # A process that ends looks at all its objects, for seconds if a plan for many workers left millions.
-            gc.freeze()
             _ignore_late_signals()
     except BrokenPipeError:
         return _end_broken_pipe()
@@ -123,6 +121,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = _print_failure(error, args)
         if argv is None:
             _end_left_threads(error, code)
+    finally:
+        if argv is None:
+            # A process that ends looks at all its objects, for seconds if a plan for many workers left millions.
+            gc.freeze()
     return code
 
 

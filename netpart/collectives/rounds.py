@@ -18,6 +18,7 @@ from netpart.collectives.schedule import BlockMessage, Schedule
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Indices = np.ndarray[Any, np.dtype[np.int32]]
+"""Of 32 bits, as the rounds of many members are kept."""
 
 
 class MessageRound(NamedTuple):
@@ -85,7 +86,7 @@ class RoundPlay:
         self.has: dict[Hashable, Floats] = {}
 
     def play_message(self, source: int, target: int, nbytes: int) -> None:
-        """Send a message of some bytes that waits for no block, after what was played before: ``_play_round`` of one
+        """Send a message of ``nbytes`` that waits for no block, after what was played before: ``_play_round`` of one
         message, to the same bits."""
         if not nbytes:
             return

@@ -36,7 +36,7 @@ class ParameterCell:
 @dataclass(frozen=True, eq=False)
 class Bucket:
     """Cells that are all-reduced over ``workers`` together, in one flat buffer; or one cell whose update is
-    ``sharded``. No two buckets of a partition are equal, so they are told apart by identity.
+    ``sharded``. They are told apart by identity, as a hash of all cells takes long.
 
     Of a sharded cell, the sum of each of its ``homes`` goes to one worker, and the new values come from that worker.
     """

@@ -1,4 +1,4 @@
-"""PricedBinder: binds what computes to nothing, and messages as they are.
+"""PricedBinder: binds what computes to nothing, and messages without moving what they carry.
 
 So a program can be played whose data are elsewhere, and no kernel is made for it.
 """
@@ -6,7 +6,6 @@ So a program can be played whose data are elsewhere, and no kernel is made for i
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from netpart.kernels.arrays import Arrays
 from netpart.kernels.op import Array, Op
@@ -27,7 +26,6 @@ from netpart.program.instructions import (
 )  # fmt: skip
 from netpart.worker.actions import RUN, Action
 from netpart.worker.bind import PhaseBinder
-from netpart.worker.machine import Machine
 
 VERBS: dict[type[Instruction], str] = {
     Forward: "forward", Backward: "backward", Zero: "zero", Copy: "copy", Accumulate: "add",
@@ -35,8 +33,8 @@ VERBS: dict[type[Instruction], str] = {
 }  # fmt: skip
 
 
-class OmittedArrays(Arrays):
-    """Verbs that move nothing."""
+class _OmittedCopies(Arrays):
+    """Arrays whose copies and takes do nothing."""
 
     def copy(self, dst: Array, src: Array) -> Op:
         """Leave dst as it is."""
@@ -50,9 +48,10 @@ class OmittedArrays(Arrays):
 class PricedBinder(PhaseBinder):
     """Binder of a phase of a simulation that computes nothing."""
 
-    def __init__(self, machine: Machine, *args: Any) -> None:
-        super().__init__(machine, *args)
-        self.messages.verbs = OmittedArrays(machine.xp, machine.kernels.dtype)
+    @property
+    def message_verbs(self) -> Arrays:
+        """Verbs that leave messages where they are."""
+        return _OmittedCopies(self.machine.xp, self.kernels.dtype)
 
     def bound(self, instruction: Instruction) -> Action:
         if isinstance(instruction, Send | Receive | CollectiveStart | CollectiveWait):

@@ -19,7 +19,7 @@ from netpart.plan.price.ledger import compute_ledger
 from netpart.proto.reader import Job, read_job_text
 
 LAYERS, STEPS, ROUNDS = 8, 20, 2
-"""Of the rounds the fastest counts: a host whose memory others use for seconds makes a run up to three times slower."""
+"""The faster of ROUNDS runs counts: others that use the memory of the host for seconds slow a run up to threefold."""
 SMALL, LARGE = 1 << 4, 1 << 10
 """Sides of the square parameters whose gradients are summed."""
 
@@ -40,7 +40,7 @@ def measure_sums(transport: str, latency: float) -> LinkCost:
 
 
 def _profile_sums(side: int, transport: str) -> ProfiledRun:
-    """A run that sums squares of one side."""
+    """The profile of a run that sums the gradients of squares of ``side``."""
     return profile_job(_summing_job(side), 2, STEPS, transport=transport)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from netpart.kernels.arrays import Arrays
 from netpart.kernels.op import Array, Op, op_scratch_bytes
 from netpart.program.instructions import (
     Accumulate,
@@ -73,8 +74,13 @@ class PhaseBinder:
         self.arrays = machine.arrays(phase, mini)
         self.layers = LayerCalls(machine, program, self.arrays, metrics)
         self.updates = UpdateBinder(machine, program, self.arrays, machine.arrays(phase, mini - 1))
-        self.messages = MessageBinder(machine, program, self.arrays, transport, communicators)
+        self.messages = MessageBinder(machine, program, self.arrays, self.message_verbs, transport, communicators)
         self.ops: list[tuple[Action, Op]] = []
+
+    @property
+    def message_verbs(self) -> Arrays:
+        """The verbs that move what messages carry."""
+        return self.kernels
 
     def action(self, instruction: Instruction) -> Action:
         """Bind one instruction."""

@@ -39,11 +39,11 @@ class MessageBinder:
     """
 
     def __init__(
-        self, machine: Machine, program: Program, arrays: PhaseArrays, transport: Transport | None,
+        self, machine: Machine, program: Program, arrays: PhaseArrays, verbs: Arrays, transport: Transport | None,
         communicators: Communicators | None,
     ) -> None:  # fmt: skip
         self.machine = machine
-        self.verbs: Arrays = machine.kernels
+        self.verbs = verbs
         self.program = program
         self.arrays = arrays
         self.transport = transport

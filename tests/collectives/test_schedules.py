@@ -300,10 +300,22 @@ def test_an_all_reduce_shares_the_messages_of_its_halves() -> None:
     assert [id(m) for m in whole] == [id(m) for half in halves for m in half]
 
 
-def test_equal_schedules_have_one_hash() -> None:
-    messages = [BlockMessage(0, 1, (0,)), BlockMessage(1, 0, (1,))]
-    assert Schedule(messages) == Schedule(messages) == tuple(messages)
-    assert hash(Schedule(messages)) == hash(Schedule(messages)) == hash(tuple(messages))
+class CountedMessage(BlockMessage):
+    """A message that counts how often its hash is asked for."""
+
+    asked = 0
+
+    def __hash__(self) -> int:
+        CountedMessage.asked += 1
+        return super().__hash__()
+
+
+def test_a_schedule_hashes_its_messages_once() -> None:
+    messages = (CountedMessage(0, 1, (0,)), CountedMessage(1, 0, (1,)))
+    schedule = Schedule(messages)
+    assert schedule == messages
+    assert hash(schedule) == hash(schedule) == hash(messages)
+    assert CountedMessage.asked == 2 * len(messages)
 
 
 def test_an_unknown_kind_is_an_error() -> None:

@@ -134,10 +134,11 @@ def _row_messages(held: HeldChoice, codes: Array) -> list[SizedMessage]:
     """The messages of a row in the order in which they arrive."""
     workers, order = len(held.boxes), np.array(held.order, np.intp)
     diagonals = np.diagonal(codes, axis1=1, axis2=2)
-    ranks = (diagonals % workers).argsort(axis=1, kind="stable")
-    taken = np.take_along_axis(codes, ranks[..., None], axis=1)[..., order]
-    places = np.nonzero((taken > 1) & (ranks[..., None] != order))
-    sources, targets, codes_taken = order[places[2]], ranks[places[:2]], taken[places]
+    # [part, turn]: the targets, in the order in which they are served.
+    served = (diagonals % workers).argsort(axis=1, kind="stable")
+    taken = np.take_along_axis(codes, served[..., None], axis=1)[..., order]
+    places = np.nonzero((taken > 1) & (served[..., None] != order))
+    sources, targets, codes_taken = order[places[2]], served[places[:2]], taken[places]
     needs = [
         (*divmod(need // 4, workers), bool(need & 2), bool(need & 1)) for need in (diagonals[0] // workers).tolist()
     ]

@@ -179,10 +179,14 @@ class Portfolio:
         plain = [(name, own) for name in planners if name not in SEARCHES and name not in ALLOCATORS]
         self.predict_rows(planners, plain, self.time.ahead_ends())
         for name in SEARCHES:
-            if (ways := self.row_ways(name, planners[name], own)) is not None:
-                ways.try_in_time(self.time.ends)
+            self.predict_search(name, planners[name])
         allocated = [(name, group) for group in (own, *groups) for name in ALLOCATORS]
         self.predict_rows(planners, [*allocated, *plain], self.time.ends)
+
+    def predict_search(self, name: str, planner: Planner) -> None:
+        """The predictions of what a long search finds."""
+        if (ways := self.row_ways(name, planner, self.task.group)) is not None:
+            ways.try_in_time(self.time.ends)
 
     def predict_rows(self, planners: Mapping[str, Planner], rows: Sequence[tuple[str, int]], ends: float) -> None:
         """The ways of planners for groups, in turn until ``ends``. A planner is asked for its ways if there is time."""

@@ -79,12 +79,14 @@ def best_pipeline(
 def search_pipeline(
     profile: NetProfile, levels: LinkLevels, room: MemoryBudget | None = None, straight: bool = False
 ) -> Pipeline:
-    """The pipeline on the workers of ``levels`` with the fastest slowest stage; on ties, with the fewest workers.
+    """The pipeline on the workers of ``levels`` with the fastest slowest stage; on ties, with the fewest workers. For
+    many workers without hosts and without ``room`` some cuts are not tried.
 
     ``straight`` replicates no stage. Raises MemoryRefused if every pipeline has a stage that exceeds the ``room`` of a
     worker.
     """
-    cuts = _search_cuts(profile, levels, straight)
+    # Where memory is short, which cuts have room is not known before all are priced.
+    cuts = find_downsets(profile) if room else _search_cuts(profile, levels, straight)
     tried = [
         _search_workers(cuts, some, room or MemoryBudget(), straight) for some in _repeated_levels(levels, len(cuts))
     ]
@@ -102,8 +104,8 @@ def _search_cuts(profile: NetProfile, levels: LinkLevels, straight: bool) -> Dow
         return find_downsets(profile)
     pairs = levels.workers if straight else EveryTake(levels).pairs()
     most = min(MOST_CUTS, isqrt(MOST_PRICES // pairs))
-    found = find_downsets(profile, most)
-    return found if found.all or len(found) <= most else found.few(most)
+    found = find_downsets(profile, most - 1)
+    return found if len(found) <= most else found.few(max(1, most - 2))
 
 
 def _repeated_levels(levels: LinkLevels, cuts: int) -> Iterator[LinkLevels]:
