@@ -19,11 +19,12 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from math import ceil
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from benchmarks.load import LoadedMachineError, Watch, expect_quiet, look
 from benchmarks.machine import again_on_one_thread
@@ -49,6 +50,8 @@ STEPS, ROUNDS = 12, 3
 PACKAGES = ("netpart", "numpy")
 SMALL = ("lenet", "cifar", "mlp", "resnet18", "unet3d", "gpt")
 SCHEMES = ("DATA", "NAIVE", "GATHER_SCATTER", "COLUMN_ROW", "ONE_WEIRD_TRICK", "PIPELINE")
+Round = dict[str, Any]
+"""Of a round the cores that others used, and the figures of the host."""
 MEDIAN_GOAL, TAIL_GOAL = 0.05, 0.10
 TAIL = 0.95
 
@@ -116,23 +119,23 @@ def _compare_all(args: argparse.Namespace) -> int:
     if refuse:
         expect_quiet([look()], "benchmarks.predictions")
     steps = [step for net in args.nets for scheme in SCHEMES if (step := _plan_step(net, scheme, args.quick))]
-    loads = _restore_rounds(steps, args.output) if args.add else list[float | None]()
+    rounds = _restore_rounds(steps, args.output) if args.add else list[Round]()
     for _ in range(1 if args.quick else args.rounds):
         watch = Watch()
-        _play_round(steps, 3 if args.quick else STEPS)
-        loads.append(watch.others())
+        figures = _play_round(steps, 3 if args.quick else STEPS)
+        rounds.append({"load_of_others": watch.others(), "figures": asdict(figures)})
         if refuse:
-            expect_quiet(loads[-1:], "a round of predictions")
+            expect_quiet([watch.others()], "a round of predictions")
         if not args.quick:
-            _write_results(steps, args, loads)
+            _write_results(steps, args, rounds)
     for step in steps:
         print(step)
     _print_errors(steps)
     return finish(_error_rows([abs(step.error) for step in steps])) if not args.quick else 0
 
 
-def _play_round(steps: Sequence[PlannedStep], count: int) -> None:
-    """Measure the figures; then, net by net, time the kernels, predict all plans and run them."""
+def _play_round(steps: Sequence[PlannedStep], count: int) -> HostFigures:
+    """Measure the figures, which are returned; then, net by net, time the kernels, predict all plans and run them."""
     with new_cache():
         figures = host_figures(print_note, "auto")
         for _, of_net in groupby(steps, key=lambda step: step.name.rpartition(", ")[0]):
@@ -142,24 +145,25 @@ def _play_round(steps: Sequence[PlannedStep], count: int) -> None:
                 step.measured.append(step_seconds(step.job, WORKERS, count, figures.speed))
                 step.predicted.append(seconds)
                 print(step, file=sys.stderr, flush=True)
+    return figures
 
 
-def _restore_rounds(steps: Sequence[PlannedStep], path: Path) -> list[float | None]:
-    """Give ``steps`` the rounds of a file of results, and return its loads; none without a file that has rounds."""
+def _restore_rounds(steps: Sequence[PlannedStep], path: Path) -> list[Round]:
+    """Give ``steps`` the rounds of a file of results, and return what it says of each; [] without such a file."""
     found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     for step in steps:
         kept = found.get("plans", {}).get(step.name, {"predicted": [], "measured": []})
         step.predicted, step.measured = list(kept["predicted"]), list(kept["measured"])
-    return list(found.get("load_of_others", []))
+    return list(found.get("rounds", []))
 
 
-def _write_results(found: Sequence[PlannedStep], args: argparse.Namespace, loads: Sequence[float | None]) -> None:
+def _write_results(found: Sequence[PlannedStep], args: argparse.Namespace, rounds: Sequence[Round]) -> None:
     """Write what was compared so far."""
     plans = {
         step.name: {"predicted": step.predicted, "measured": [[round(s, 6) for s in each] for each in step.measured]}
         for step in found
     }
-    settings = {"plans": plans, "loaded": args.loaded, "load_of_others": loads}
+    settings = {"plans": plans, "loaded": args.loaded, "rounds": rounds}
     rows = [step.row for step in found] + _error_rows([abs(step.error) for step in found])
     write(args.output, rows, PACKAGES, settings)
 
