@@ -37,11 +37,16 @@ def _seconds_cell(row: Json) -> str:
     return f"> {row['ended_after']:.0f}" if "ended_after" in row else "refused"
 
 
+def _missed_figure(row: Json) -> str:
+    """The seconds or the memory that is over the goal."""
+    return f"{row['mib']:,} MiB" if row.get("mib", 0) > MOST_MIB else _seconds_cell(row)
+
+
 def _verdict(rows: Sequence[Json]) -> Iterator[str]:
     """How many figures are within the goals, and which are not."""
     for workers, limit in LIMITS.items():
         of = [row for row in rows if row["workers"] == workers]
-        over = [f"`{row['verb']}` of {row['net']} {_seconds_cell(row)}" for row in of if not row["within"]]
+        over = [f"`{row['verb']}` of {row['net']} {_missed_figure(row)}" for row in of if not row["within"]]
         if of:
             told = f"; over it: {', '.join(over)}" if over else ""
             able = f"{len(of) - len(over)} of {len(of)} figures"

@@ -16,7 +16,7 @@ COMPILING = 0.3
 some are simulated."""
 TABLE = 10.0
 """Seconds for which all rows are compiled for their memory, also if the limit of the searches is less."""
-LAST = 0.15
+LAST = 0.2
 """With floors, what was begun in time ends in this share of it."""
 AHEAD = 0.3
 """The ways of all planners but those that search are predicted first, in up to this share of the time."""
