@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-from statistics import median
 from typing import NamedTuple
 
 from netpart.errors import NetpartError
@@ -30,10 +29,9 @@ class CoreSpeeds(NamedTuple):
 def measure_core_speeds(cores: int) -> CoreSpeeds:
     """The speeds of this host's cores, of which ``cores`` are used at once, from a few rounds.
 
-    The speed is that of the fastest round, as others only make a core slower; streaming is the median. Each round
-    measures one core alone and then all of them, so that both see the same state of the machine. Of the slowdowns,
-    three quarters are above the one that is taken: where this host is a virtual machine, its cores may be on one real
-    core for some seconds, until they are moved apart. Raises NetpartError if a probe ends early.
+    Each round measures one core alone and then all of them. Of both the fastest round counts, as others only make them
+    slower: where this host is a virtual machine, others use its memory, and its cores may be on one real core for some
+    seconds, until they are moved apart. Raises NetpartError if a probe ends early.
     """
     with ExitStack() as stack:
         probes = [stack.enter_context(_start_probe()) for _ in range(cores)]
@@ -43,20 +41,12 @@ def measure_core_speeds(cores: int) -> CoreSpeeds:
         for probe in probes:
             assert probe.stdin is not None
             probe.stdin.close()
-    speed = max(one["products"] for one, _ in rounds)
-    streaming = median(one["streams"] for one, _ in rounds)
+    alone, together = ([max(each[what] for each in rates) for what in WHAT] for rates in zip(*rounds, strict=True))
     # Memory and caches can only make what is shared slower; a ratio below 1 is noise.
-    slow = [max(1.0, _first_quartile(one[what] / all_[what] for one, all_ in rounds)) for what in WHAT]
-    return CoreSpeeds(speed, streaming, *slow)
+    return CoreSpeeds(*alone, *(max(1.0, one / all_) for one, all_ in zip(alone, together, strict=True)))
 
 
 WHAT = ("products", "streams")
-
-
-def _first_quartile(numbers: Iterable[float]) -> float:
-    """The number that a quarter of ``numbers`` are below."""
-    found = sorted(numbers)
-    return found[len(found) // 4]
 
 
 def _probe_round(probes: Sequence[subprocess.Popen[str]]) -> tuple[dict[str, float], dict[str, float]]:
