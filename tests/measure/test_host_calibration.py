@@ -11,6 +11,7 @@ import pytest
 
 from netpart.collectives.network import LinkCost
 from netpart.measure import host_calibration
+from netpart.measure import core_speeds
 from netpart.measure.core_speeds import measure_core_speeds
 from netpart.measure.host_calibration import TRIES, host_figures, kept_link, measure_undisturbed
 from netpart.measure.instruction_seconds import measure_instructions
@@ -111,6 +112,19 @@ def test_this_process_is_no_other_load() -> None:
     total = sum(i * i for i in range(1 << 20))
     assert total > 0
     assert load.cores() >= 0.0
+
+
+def test_the_fastest_rounds_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the first round the host was busy, in the second both cores were on one real core."""
+    answers = [
+        ({"products": 90.0, "streams": 30.0}, {"products": 95.0, "streams": 28.0}),
+        ({"products": 100.0, "streams": 60.0}, {"products": 50.0, "streams": 20.0}),
+        ({"products": 98.0, "streams": 58.0}, {"products": 98.0, "streams": 30.0}),
+    ]
+    rounds = iter(answers)
+    monkeypatch.setattr(core_speeds, "ROUNDS", len(answers))
+    monkeypatch.setattr(core_speeds, "_probe_round", lambda probes: next(rounds))
+    assert measure_core_speeds(1) == (100.0, 60.0, 100 / 98, 2.0)
 
 
 @pytest.mark.slow
