@@ -45,7 +45,8 @@ def _time_text(seconds: float) -> str:
 def _error_text(found: Json, middle: Json, tail: Json) -> Iterator[str]:
     """What holds of all plans, and the conditions."""
     yield f"The median error is {middle['netpart']:.1%} (goal {MEDIAN_GOAL:.0%}), that at the 95th percentile"
-    yield f"{tail['netpart']:.1%} (goal {TAIL_GOAL:.0%}). {_load_text(found['load_of_others'])}"
+    loads = [each["load_of_others"] for each in found["rounds"]]
+    yield f"{tail['netpart']:.1%} (goal {TAIL_GOAL:.0%}). {_load_text(loads)}"
     yield ""
     yield about(found)
 

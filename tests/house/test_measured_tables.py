@@ -35,7 +35,7 @@ def test_each_scheme_has_its_step_and_error() -> None:
         {"work": "median error", "netpart": 0.15, "peer": 0.05},
         {"work": "error at the 95th percentile", "netpart": 0.25, "peer": 0.1},
     ]
-    text = predicted_table(PLACE | {"rows": rows, "load_of_others": [0.01, None]})
+    text = predicted_table(PLACE | {"rows": rows, "rounds": [{"load_of_others": load} for load in (0.01, None)]})
     assert "| LeNet | 2.0 ms, +5.0% | – | – | – | – | 4.0 ms, -25.0% |" in text
     assert "median error is 15.0% (goal 5%)" in text
     assert "25.0% (goal 10%)" in text
