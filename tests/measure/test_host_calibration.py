@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from netpart.collectives.network import LinkCost
-from netpart.measure import host_calibration
-from netpart.measure import core_speeds
+from netpart.measure import core_speeds, host_calibration
 from netpart.measure.core_speeds import measure_core_speeds
 from netpart.measure.host_calibration import TRIES, host_figures, kept_link, measure_undisturbed
 from netpart.measure.instruction_seconds import measure_instructions
