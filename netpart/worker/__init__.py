@@ -7,7 +7,6 @@ __all__ = [
     "flow_control",
     "group_averaging",
     "initial_values",
-    "machine",
     "memory_limit",
     "player",
     "server_player",
