@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from netpart.collectives.schedule import BlockMessage, Messages
+from netpart.collectives.schedule import BlockMessage, BlockMessages
 
 
-def doubling_all_gather(n: int) -> Messages:
+def doubling_all_gather(n: int) -> BlockMessages:
     """All-gather: block i starts at place i."""
     return tuple(message for held in powers_of_two(n) for message in _doubling_round(n, held))
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from netpart.collectives.network import HostPath
-from netpart.collectives.schedule import BlockMessage, Messages
+from netpart.collectives.schedule import BlockMessage, BlockMessages
 
 
 class _Hop(NamedTuple):
@@ -29,12 +29,12 @@ class _Hop(NamedTuple):
     message: BlockMessage
 
 
-def hierarchical_all_gather(n: int, paths: Sequence[HostPath]) -> Messages:
+def hierarchical_all_gather(n: int, paths: Sequence[HostPath]) -> BlockMessages:
     """All-gather: block i starts at place i. ``paths`` are the hosts of each place; () if they are in none."""
     return _sort_hops(hop for i in range(n) for hop in _spread_block(i, i, range(n), paths or [()] * n))
 
 
-def hierarchical_broadcast(n: int, paths: Sequence[HostPath]) -> Messages:
+def hierarchical_broadcast(n: int, paths: Sequence[HostPath]) -> BlockMessages:
     """Broadcast: the block of place 0 goes to one place of each other host, and from there to the others."""
     return _sort_hops(_spread_block(0, 0, range(n), paths or [()] * n))
 
@@ -63,6 +63,6 @@ def _places_by_host(places: Sequence[int], paths: Sequence[HostPath], level: int
     return list(found.values())
 
 
-def _sort_hops(hops: Iterator[_Hop]) -> Messages:
+def _sort_hops(hops: Iterator[_Hop]) -> BlockMessages:
     """The messages, level by level and round by round."""
     return tuple(hop.message for hop in sorted(hops, key=lambda hop: (hop.level, hop.received, hop.round, hop.message)))

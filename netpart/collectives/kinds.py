@@ -7,7 +7,7 @@ from functools import cache
 from netpart.choices import DIRECT, DOUBLING, HIERARCHICAL, NCCL, RING, TREE
 from netpart.collectives import direct, doubling, hierarchical, ring, tree
 from netpart.collectives.network import HostPath
-from netpart.collectives.schedule import Messages, Schedule, reverse_schedule
+from netpart.collectives.schedule import BlockMessages, Schedule, reverse_schedule
 from netpart.spec import Region, extent
 
 ALL_GATHER, REDUCE_SCATTER, ALL_REDUCE = "all-gather", "reduce-scatter", "all-reduce"
@@ -54,8 +54,8 @@ def collective_schedule(kind: str, algorithm: str, n: int, paths: tuple[HostPath
     return Schedule(_collective_messages(kind, algorithm, n, paths))
 
 
-def _collective_messages(kind: str, algorithm: str, n: int, paths: tuple[HostPath, ...]) -> Messages:
-    """``collective_schedule``, without its hash."""
+def _collective_messages(kind: str, algorithm: str, n: int, paths: tuple[HostPath, ...]) -> BlockMessages:
+    """The messages of ``collective_schedule``."""
     if algorithm == SWAP:
         return direct.swap_all_reduce()
     if kind == ALL_TO_ALL:

@@ -9,16 +9,17 @@ All-gather of 3 members; each column is a round, ``c>`` a block sent to the righ
 
 from __future__ import annotations
 
-from netpart.collectives.schedule import BlockMessage, Messages
+from netpart.collectives.schedule import BlockMessage, BlockMessages
 
 
-def ring_all_gather(n: int) -> Messages:
+def ring_all_gather(n: int) -> BlockMessages:
     """All-gather: block i starts at place i."""
+    # Shared, as n² messages of one block each would have as many tuples.
     alone = [(b,) for b in range(n)]
     return tuple(BlockMessage(i, (i + 1) % n, alone[(i - r) % n]) for r in range(n - 1) for i in range(n))
 
 
-def ring_broadcast(n: int) -> Messages:
+def ring_broadcast(n: int) -> BlockMessages:
     """Broadcast: the n blocks of place 0 follow each other along the chain of places as in a pipeline."""
     # Block b leaves place i in round b + i: the last one, n - 1, leaves place n - 2 in round 2n - 3.
     rounds = range(2 * n - 2)

@@ -32,13 +32,13 @@ class BlockMessage(NamedTuple):
     own: bool = False
 
 
-Messages = tuple[BlockMessage, ...]
+BlockMessages = tuple[BlockMessage, ...]
 """Messages in an order in which they may be sent one after another; a message is named by its index."""
 
 
-class Schedule(Messages):
-    """The messages of a collective, with their hash: caches ask for it again and again, and it takes a step for each of
-    n² messages or more."""
+class Schedule(BlockMessages):
+    """The messages of a collective. Its hash is kept: caches ask for it again and again, and it reads n² messages or
+    more."""
 
     @cached_property
     def _hash(self) -> int:
@@ -49,19 +49,19 @@ class Schedule(Messages):
 
 
 @lru_cache(maxsize=256)
-def returned_messages(schedule: Messages) -> frozenset[int]:
+def returned_messages(schedule: BlockMessages) -> frozenset[int]:
     """Indices of the messages that carry one addend of a block that later comes back over the same link.
 
     The block comes back as the sum, or as a value computed from it. That proves to the sender that its addend has been
     read: only then may it change the addend. As a block travels up a tree and down again, this holds for every
     single-block message with an addend in an all-reduce, except in a swap.
     """
-    # Messages of several blocks are excluded: they are packed into a copy, so their addends may change at once.
+    # BlockMessages of several blocks are excluded: they are packed into a copy, so their addends may change at once.
     back = {(m.target, m.source, b) for m in schedule if not m.add for b in m.blocks}
     addends = {i: m for i, m in enumerate(schedule) if m.add and not m.own and len(m.blocks) == 1}
     return frozenset(i for i, m in addends.items() if (m.source, m.target, m.blocks[0]) in back)
 
 
-def reverse_schedule(schedule: Messages) -> Messages:
+def reverse_schedule(schedule: BlockMessages) -> BlockMessages:
     """The schedule that sums the blocks that ``schedule`` distributes."""
     return tuple(BlockMessage(m.target, m.source, m.blocks, True) for m in reversed(schedule))

@@ -7,10 +7,10 @@ places from i to below i + that bit.
 from __future__ import annotations
 
 from netpart.collectives.doubling import powers_of_two
-from netpart.collectives.schedule import BlockMessage, Messages
+from netpart.collectives.schedule import BlockMessage, BlockMessages
 
 
-def tree_all_gather(n: int) -> Messages:
+def tree_all_gather(n: int) -> BlockMessages:
     """All-gather: all blocks go up to place 0, then each subtree receives the blocks that it lacks."""
     up = tuple(
         BlockMessage(i, i - bit, tuple(_subtree_places(i, bit, n)))
@@ -31,6 +31,6 @@ def _subtree_places(i: int, bit: int, n: int) -> range:
     return range(i, min(i + bit, n))
 
 
-def tree_broadcast(n: int) -> Messages:
+def tree_broadcast(n: int) -> BlockMessages:
     """Broadcast: the block of place 0 reaches every place in ⌈log2 N⌉ rounds."""
     return tuple(BlockMessage(i - bit, i, (0,)) for bit in reversed(powers_of_two(n)) for i in range(bit, n, 2 * bit))

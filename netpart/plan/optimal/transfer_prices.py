@@ -5,7 +5,7 @@ Many combinations of choices send the same messages. Each distinct set of messag
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -69,7 +69,7 @@ class TransferPricer:
         return self.known[key]
 
     def _price_row(self, held: HeldChoice, codes: Array, summed: bool, dtype: str) -> TransferPrice:
-        messages = _row_messages(held, codes)
+        messages = _row_messages(held.order, codes)
         addends = bool(held.arrays.addends[held.c] > 1)
         single, collectives = split_collectives(messages, held.boxes, addends)
         width = item_size(dtype, self.exchanges.width)
@@ -130,9 +130,9 @@ class TransferPricer:
             )
 
 
-def _row_messages(held: HeldChoice, codes: Array) -> list[SizedMessage]:
-    """The messages of a row in the order in which they arrive."""
-    workers, order = len(held.boxes), np.array(held.order, np.intp)
+def _row_messages(holders: Sequence[int], codes: Array) -> list[SizedMessage]:
+    """The messages of a row in the order in which they arrive; ``holders`` as in ``HeldChoice.order``."""
+    workers, order = codes.shape[-1], np.array(holders, np.intp)
     diagonals = np.diagonal(codes, axis1=1, axis2=2)
     # [part, turn]: the targets, in the order in which they are served.
     served = (diagonals % workers).argsort(axis=1, kind="stable")

@@ -85,8 +85,7 @@ def search_pipeline(
     ``straight`` replicates no stage. Raises MemoryRefused if every pipeline has a stage that exceeds the ``room`` of a
     worker.
     """
-    # Where memory is short, which cuts have room is not known before all are priced.
-    cuts = find_downsets(profile) if room else _search_cuts(profile, levels, straight)
+    cuts = _search_cuts(profile, levels, room, straight)
     tried = [
         _search_workers(cuts, some, room or MemoryBudget(), straight) for some in _repeated_levels(levels, len(cuts))
     ]
@@ -98,9 +97,10 @@ def search_pipeline(
     return found
 
 
-def _search_cuts(profile: NetProfile, levels: LinkLevels, straight: bool) -> Downsets:
+def _search_cuts(profile: NetProfile, levels: LinkLevels, room: MemoryBudget | None, straight: bool) -> Downsets:
     """The cuts between stages that are tried: as many as there is time for."""
-    if len(levels.counts) > 1:
+    # With hosts fewer takes are tried instead. With a limit of memory, only their prices tell which cuts have room.
+    if room or len(levels.counts) > 1:
         return find_downsets(profile)
     pairs = levels.workers if straight else EveryTake(levels).pairs()
     most = min(MOST_CUTS, isqrt(MOST_PRICES // pairs))

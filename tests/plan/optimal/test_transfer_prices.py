@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import networkx as nx
 import numpy as np
 import pytest
@@ -37,8 +35,7 @@ def test_the_messages_of_a_row(seed: int) -> None:
     codes[:, own, own] = random.integers(0, workers, (parts, workers))
     codes[0, own, own] += workers * random.integers(0, 4 * workers * 30, workers)
     order = random.permutation(workers)[: random.integers(1, workers + 1)].tolist()
-    held = SimpleNamespace(boxes=[None] * workers, order=order)
-    assert _row_messages(held, codes) == messages_one_by_one(order, codes)  # type: ignore[arg-type]
+    assert _row_messages(order, codes) == messages_one_by_one(order, codes)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -47,10 +44,8 @@ def test_groups_are_connected_components(seed: int) -> None:
     pairs = [random.choice(9, 2, replace=False).tolist() for _ in range(int(random.integers(1, 9)))]
     messages = [SizedMessage(s, t, i, False, 0, 0, True, True) for i, (s, t) in enumerate(pairs)]
     groups = list(_group_messages(messages, 9))
-    connected = nx.connected_components(nx.Graph(pairs))
-    assert sorted(sorted({m.source for m in g} | {m.target for m in g}) for g in groups) == sorted(
-        map(sorted, connected)
-    )
+    ends = [sorted({m.source for m in group} | {m.target for m in group}) for group in groups]
+    assert sorted(ends) == sorted(map(sorted, nx.connected_components(nx.Graph(pairs))))
     # In the order of their first messages, and each in the order of its own.
     assert [g[0].elements for g in groups] == sorted(g[0].elements for g in groups)
     assert all(g == sorted(g, key=lambda m: m.elements) for g in groups)

@@ -225,5 +225,7 @@ def test_many_workers_have_fewer_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
     found = best_pipeline(profile, 16, 5.0)
     assert best.seconds <= found.seconds < 1.5 * best.seconds
     assert price_pipeline(profile, found, flat_levels(16, 5.0)) == pytest.approx(found.seconds)
-    assert len(pipeline_stages._search_cuts(profile, flat_levels(16, 5.0), straight=False)) <= 22
-    assert len(pipeline_stages._search_cuts(profile, flat_levels(16, 5.0), straight=True)) > 40
+    levels = flat_levels(16, 5.0)
+    assert len(pipeline_stages._search_cuts(profile, levels, None, straight=False)) <= 20
+    assert len(pipeline_stages._search_cuts(profile, levels, None, straight=True)) > 40
+    assert len(pipeline_stages._search_cuts(profile, levels, MemoryBudget(), straight=False)) == 61
