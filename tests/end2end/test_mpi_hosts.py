@@ -89,6 +89,18 @@ def test_kill_9_of_a_rank(cluster: Cluster, tmp_path: Path, rank: int) -> None:
         run.await_workers(SOON)
 
 
+@pytest.mark.thorough
+def test_a_peer_that_crashes_at_a_death_is_not_blamed(cluster: Cluster, tmp_path: Path) -> None:
+    """MPI's library sometimes crashes when the link to a peer closes; here, a signal stands for that."""
+    with cluster.run(mlp(tmp_path, train_steps=ENDLESS)) as run:
+        run.until(lambda told: told["kind"] == "Measured" and told["step"] > 2)
+        run.signal(signal.SIGKILL, SECOND)
+        run.signal(signal.SIGSEGV, 0)
+        assert run.end() == 1
+        check_blame(run, SECOND, r"died \(signal 9, SIGKILL")
+        run.await_workers(SOON)
+
+
 def test_a_cut_link(cluster: Cluster, tmp_path: Path) -> None:
     with cluster.run(mlp(tmp_path, train_steps=ENDLESS)) as run:
         run.until(lambda told: told["kind"] == "Measured" and told["step"] > 2)

@@ -18,7 +18,7 @@ from netpart.errors import (
     clip_text,
 )
 from netpart.launch.coordinator.watchdog import MemberRecord, describe_moment
-from netpart.launch.teams.exit_status import was_killed
+from netpart.launch.teams.exit_status import order_of_cause, was_killed
 from netpart.proto.cluster import Cluster
 
 LAST_WORDS_SECONDS = 0.1
@@ -77,8 +77,9 @@ class Blame:
         it."""
         killed = self.killed(member, LAST_WORDS_SECONDS if failed.kind == "TransportError" else 0.0)
         # A peer's death explains this worker's error, so the peer is blamed instead.
-        for rank, how in killed.items():
-            return self.lost(rank, f"died ({how}), last heard in {self.members[rank].last_moment()}")
+        if killed:
+            rank = min(killed, key=lambda rank: order_of_cause(killed[rank]))
+            return self.lost(rank, f"died ({killed[rank]}), last heard in {self.members[rank].last_moment()}")
         reason = failed.message.removeprefix(f"worker {member.rank}: ").removeprefix(f"rank {member.rank}: ")
         kind = "" if failed.kind in PLAIN else f"{failed.kind}: "
         text = clip_text(f"{describe_moment(failed.phase, failed.step, failed.doing)}: {kind}{reason}", WORDS)

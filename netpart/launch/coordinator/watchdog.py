@@ -1,7 +1,7 @@
 """Watchdog: decides which worker died, was stopped, fell silent or never connected. The caller passes the time and
 acts.
 
-    process ended                            -> at once
+    process ended                            -> at once; of several, see ``order_of_cause``
     its link closed, on a host whose         -> after ``closed_seconds``
     processes cannot be inspected
     stopped (SIGSTOP), or on a host whose    -> after SILENT_SECONDS without a heartbeat,
@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from netpart.launch.teams.exit_status import order_of_cause
 from netpart.launch.teams.team import ABSENCE, CLOSED_SECONDS, START_SECONDS
 from netpart.program.messages.communication import Phases
 from netpart.proto.control_pb2 import BeatProto
@@ -121,10 +122,10 @@ class Watchdog:
             for member in self.members:
                 member.heard, member.since = now, member.since and member.since + now - self.looked
         self.looked = now
-        for member in self.members:
-            if member.seat in dead:
-                how = dead[member.seat]
-                return FailureVerdict(member.seat, f"died ({how}), last heard in {member.last_moment()}")
+        ended = [member for member in self.members if member.seat in dead]
+        if ended:
+            first = min(ended, key=lambda member: order_of_cause(dead[member.seat]))
+            return FailureVerdict(first.seat, f"died ({dead[first.seat]}), last heard in {first.last_moment()}")
         # The first link that closed: others may have closed because of that.
         for member in sorted(self.members, key=lambda member: member.closed):
             if member.closed and now - member.closed > self.closed_seconds and stopped(member.seat):

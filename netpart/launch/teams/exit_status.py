@@ -14,6 +14,17 @@ def was_killed(how: str) -> bool:
     return "signal" in how or how.startswith(ENDED_BY_RAY)
 
 
+def order_of_cause(how: str) -> int:
+    """Sorts workers that ended together by which end is the cause: killed from outside (0), a crash, that is another
+    signal (1), an exit code (2).
+
+    A worker that loses a peer usually reports it, but the library of its link may also crash.
+    """
+    if how.startswith((f"signal {signal.SIGKILL:d},", ENDED_BY_RAY)):
+        return 0
+    return 1 if was_killed(how) else 2
+
+
 def read_log_tail(path: Path, lines: int) -> str:
     """The last ``lines`` lines of a log; "" if the file does not exist."""
     try:

@@ -114,9 +114,7 @@ class MpiTeam(Team):
         if code is None:
             return {}
         found = {rank: end for rank in range(self.workers) if (end := self.end(rank))}
-        # A signal names the worker that died first; workers with an exit code often failed because of that death.
-        signals = {rank: end for rank, end in found.items() if "signal" in end}
-        return signals | found or {0: f"mpiexec, that is: {describe_exit(code)}, see {self.said}"}
+        return found or {0: f"mpiexec, that is: {describe_exit(code)}, see {self.said}"}
 
     def end(self, rank: int) -> str:
         """How a worker ended, as its guard logged it; "" for a worker that mpiexec ended with the others."""

@@ -33,6 +33,21 @@ def test_a_death_that_shows_late_is_waited_for(tmp_path: Path) -> None:
             team.kill()
 
 
+class Deaths(ProcessTeam):
+    """Two workers that ended: worker 0 crashed as worker 1 was killed."""
+
+    def dead(self) -> dict[int, str]:
+        return {0: "signal 11, SIGSEGV", 1: "signal 9, SIGKILL: from outside"}
+
+
+def test_of_two_deaths_the_cause_explains_a_failure(tmp_path: Path) -> None:
+    members = [MemberRecord(rank) for rank in range(3)]
+    failed = FailedProto(rank=2, doing="receiving", message="worker 0 is gone", kind="TransportError")
+    error = Blame(members, Cluster(3), Deaths(3, tmp_path)).failure(members[2], failed)
+    assert str(error).startswith("worker 1: died (signal 9, SIGKILL")
+    assert getattr(error, "lost", None) == (0, 1)
+
+
 def test_a_worker_is_named_once(tmp_path: Path) -> None:
     members = [MemberRecord(0), MemberRecord(1)]
     failed = FailedProto(rank=1, doing="listening at tcp://10.9.9.9:7", message="rank 1: expected that to be usable")

@@ -14,6 +14,7 @@ from netpart.launch.coordinator.watchdog import (
     Watchdog,
     describe_moment,
 )
+from netpart.launch.teams.exit_status import ENDED_BY_RAY
 from netpart.launch.teams.meeting import JoinTeam, Meeting
 from netpart.launch.teams.team import START_SECONDS
 from netpart.proto.control_pb2 import BeatProto
@@ -54,6 +55,20 @@ def test_a_dead_worker_is_blamed_at_once() -> None:
     scene.dead[1] = "signal 9, SIGKILL"
     found = scene.look(0.01)
     assert found == FailureVerdict(1, "died (signal 9, SIGKILL), last heard in train step 7, forward conv1-01")
+
+
+KILLED, CRASHED, FAILED = "signal 9, SIGKILL: from outside", "signal 11, SIGSEGV", "exit code 1"
+
+
+@pytest.mark.parametrize("consequence", [CRASHED, FAILED])
+@pytest.mark.parametrize("cause", [KILLED, f"{ENDED_BY_RAY}: the node was lost", CRASHED])
+def test_of_workers_that_died_together_the_cause_is_blamed(cause: str, consequence: str) -> None:
+    """The link of a peer may crash, or fail, before the death is looked at."""
+    scene = Scene()
+    scene.dead = {0: consequence, 1: cause}
+    verdict = scene.look(0.01)
+    assert verdict is not None
+    assert verdict.rank == (0 if cause == consequence else 1)
 
 
 def test_a_dead_worker_is_blamed_also_when_it_had_finished() -> None:
