@@ -9,10 +9,12 @@ from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import ceil
 
 import numpy as np
 
 from netpart.graph.net import Net, Node, Source
+from netpart.graph.passes.complete_sums import find_complete_sums
 from netpart.plan.price.like_layers import LikeLayers
 from netpart.plan.price.net_profile import Floats
 from netpart.program.buffers import item_size
@@ -68,10 +70,38 @@ class MissingInputs:
         nbytes = item_size(self.net.element(source.node, source.output), self.width)
         found = dict.fromkeys(self.watched, 0)
         for shard in self.shards(self.placements[reader.index]):
-            need = self.layers.needs(reader.layer, shard).inputs[k]
-            if need is not None and all(lo < hi for lo, hi in need):
-                found[shard.worker] = max(found[shard.worker], self.missing_elements(source, shard.worker, need))
+            found[shard.worker] = max(found[shard.worker], self.missed_elements(reader, shard, k))
         return nbytes * np.array([found[worker] for worker in self.watched], float)
+
+    def message_count(self) -> int:
+        """About how many regions of other workers all workers read: as many as a rewrite has bridges. What several
+        layers read of an output comes once."""
+        complete = find_complete_sums(self.net, list(self.placements))
+        known: dict[Hashable, float] = {}
+        found = 0.0
+        for tensor, reading in self.readers.items():
+            keys = [self.combination(reader, k) for reader, k in reading]
+            for key, (reader, k) in zip(keys, reading, strict=True):
+                if key not in known:
+                    known[key] = self.mean_messages(reader, k) * len(self.placements[reader.index].workers)
+            found += max(known[key] for key in keys) if tensor[0] not in complete else 0.0
+        return round(found)
+
+    def mean_messages(self, reader: Node, k: int) -> float:
+        """How many shards on other workers a shard of ``reader`` reads by input ``k``, in the mean of those watched."""
+        source = reader.sources[k]
+        placement, layer = self.placements[source.node], self.net.nodes[source.node].layer
+        largest = max(size(layer.outputs_of(shard.region)[source.output]) for shard in placement.shards)
+        shards = self.shards(self.placements[reader.index])
+        missed = [self.missed_elements(reader, shard, k) for shard in shards]
+        return len(placement.terms) * sum(ceil(each / max(1, largest)) for each in missed) / max(1, len(shards))
+
+    def missed_elements(self, reader: Node, shard: Shard, k: int) -> int:
+        """The elements of input ``k`` that a shard needs from other workers."""
+        need = self.layers.needs(reader.layer, shard).inputs[k]
+        if need is None or not size(need):
+            return 0
+        return self.missing_elements(reader.sources[k], shard.worker, need)
 
     def missing_elements(self, source: Source, worker: int, need: Region) -> int:
         """The elements of ``need`` that come from other workers: all if an addend is only there."""

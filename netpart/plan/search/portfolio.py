@@ -31,7 +31,7 @@ from netpart.plan.search.proposal import Proposal, ProposalRow, merge_proposals,
 from netpart.plan.search.proposal_prices import ProposalPrices
 from netpart.plan.search.simulated_rows import MOST_PARTS, StepSimulator, count_parts, simulate_fastest
 from netpart.plan.search.task import PlanningTask
-from netpart.plan.search.way_floors import Way, WayChoice, WayFloor, WayFloors, omit_rest
+from netpart.plan.search.way_floors import Way, WayChoice, WayFloor, WayFloors, omit_rest, rewrite_seconds
 from netpart.progress import report_progress, track_items
 from netpart.proto.element import float_size
 from netpart.proto.reader import Job
@@ -206,16 +206,19 @@ class Portfolio:
         if not self.chooses_by_floors:
             return sorted(planners, key=lambda name: self.known_seconds(name, self.task.group))
         everyone = tuple(range(len(self.task.devices)))
-        return sorted(planners, key=lambda name: self.least_floor(name, planners[name], everyone))
+        return sorted(planners, key=lambda name: self.floor_order(name, planners[name], everyone))
 
-    def least_floor(self, name: str, planner: Planner, workers: tuple[int, ...]) -> float:
-        """The least seconds of a planner's proposal; 0 for one that is refused."""
+    def floor_order(self, name: str, planner: Planner, workers: tuple[int, ...]) -> tuple[bool, float]:
+        """Sorts planners by the least seconds of their proposals, 0 for one that is refused. Those whose messages take
+        more than the whole time to rewrite come last."""
         report_progress(f"floor of {name}")
         try:
             layout = self.layout_of(name, planner, workers, self.task.group)
         except NetpartError:
-            return 0.0
-        return min(floor.seconds for floor in self.floors_of(name, replace(layout.on(workers), group=self.task.group)))
+            return False, 0.0
+        floors = self.floors_of(name, replace(layout.on(workers), group=self.task.group))
+        first = min(floors, key=lambda floor: floor.seconds)
+        return rewrite_seconds(first) > self.time.limit, first.seconds
 
     def regroup(self, proposals: list[Proposal], groups: Sequence[int]) -> list[Proposal]:
         """``proposals``, with that for the best size of the groups of devices for each allocator."""

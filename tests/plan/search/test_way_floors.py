@@ -5,10 +5,17 @@ from __future__ import annotations
 import pytest
 
 from netpart.collectives.network import LinkCost
+from netpart.families import SCHEMES
 from netpart.graph.build import build_net
+from netpart.graph.graph import BRIDGE_DST
+from netpart.graph.partition import Partition
+from netpart.plan.partition import SchemePlacer, partition_by_scheme
 from netpart.plan.price.devices import equal_devices
 from netpart.plan.price.layer_loads import profile_net
+from netpart.plan.price.part_prices import CountedPrices
+from netpart.plan.price.step_floor import floor_model
 from netpart.plan.search import way_floors
+from netpart.plan.search.planned_job import clear_plan_fields
 from netpart.plan.search.planners import OPTIMAL
 from netpart.plan.search.portfolio import Portfolio
 from netpart.plan.search.proposal import Proposal, ProposalRow
@@ -74,6 +81,50 @@ def test_no_way_is_begun_that_would_end_late(monkeypatch: pytest.MonkeyPatch) ->
         choice = WayChoice(work_six_seconds, ends=ends)
         assert choice.choose("some", floors).row.seconds == 5.0
         assert len(choice.tried) == tried
+
+
+def test_no_way_is_begun_whose_messages_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = read_job(zoo_folder() / "mlp/column-row.conf")
+    tried: list[int] = []
+
+    def note_way(name: str, way: Way, _limit: float) -> Proposal:
+        tried.append(way[1])
+        return Proposal(ProposalRow(name, way[1], seconds=5.0), job)
+
+    monkeypatch.setattr(way_floors, "process_time", lambda: 0.0)
+    counts = 0, round(9 / way_floors.SECONDS_PER_MESSAGE), round(11 / way_floors.SECONDS_PER_MESSAGE)
+    floors = [WayFloor(job, (lambda _net, _workers: [], n), n, 0, (n, (), ()), count) for n, count in enumerate(counts)]
+    WayChoice(note_way, ends=10.0).choose("some", floors)
+    assert tried == [0, 1]
+
+
+def test_ways_with_too_many_messages_come_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = make_portfolio("mlp/column-row", LINKS["fast"], True)
+    fastest = plain.best().row.name
+    # As if there were a thousand times the workers.
+    monkeypatch.setattr(way_floors, "SECONDS_PER_MESSAGE", 1e3)
+    short = make_portfolio("mlp/column-row", LINKS["fast"], True)
+    chosen = short.best()
+    assert chosen.row.name != fastest
+    assert count_kind(chosen.partition, BRIDGE_DST) == 0
+    assert named(short)[fastest.split(", ")[0]].row.is_floor
+
+
+@pytest.mark.parametrize("scheme", ["NAIVE", "GATHER_SCATTER", "ONE_WEIRD_TRICK"])
+@pytest.mark.parametrize("name", ["mnist/conv", "resnet/resnet18-small"])
+def test_messages_are_about_the_bridges_of_a_rewrite(name: str, scheme: str) -> None:
+    job = clear_plan_fields(read_job(zoo_folder() / f"{name}.conf"))
+    workers = 16
+    cut = partition_by_scheme(job.proto, workers, job.folder, scheme, phases=("train",), compact=True)
+    placer = SchemePlacer(job.proto, workers, job.folder, scheme, SCHEMES.get(scheme, at=()), 0)
+    net = build_net(job.proto, "train", job.folder)
+    model = floor_model(net, placer(net), equal_devices(workers, 1.0), CountedPrices(), 4)
+    assert model.missing.message_count() == pytest.approx(count_kind(cut, BRIDGE_DST), rel=0.2)
+
+
+def count_kind(cut: Partition | None, kind: str) -> int:
+    assert cut is not None
+    return sum(part.kind == kind for part in cut.phases["train"][0].graph.parts)
 
 
 def test_a_plan_that_is_noted_bounds_the_others() -> None:
