@@ -13,7 +13,7 @@ from netpart.kernels.onednn.activation import append_activation
 from netpart.kernels.onednn.activation_calls import add_post_ops
 from netpart.kernels.onednn.calls import Args, Calls, OneDnnVerbs
 from netpart.kernels.onednn.convolution_descs import ConvolutionDescs
-from netpart.kernels.onednn.lowered import LoweredCalls, lowering_pays
+from netpart.kernels.onednn.lowered import LoweredCalls, is_gradient_lowered, lowering_pays
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc
 from netpart.kernels.onednn.names import Arg
 from netpart.kernels.onednn.portions import MOST, add_channel_sums, count_places
@@ -70,7 +70,7 @@ class Convolution(reference.Convolution, OneDnnVerbs):
 
     def _data_directly(self, dy: Array, w: Array, dx: Array, window: Window, groups: int) -> Op:
         def describe(calls: Calls) -> None:
-            if lowering_pays(w, dy, window, groups):
+            if is_gradient_lowered(dx, w, dy, window, groups):
                 return LoweredCalls(calls, dx, w, dy, window).data(w, dy)
             problem = ConvolutionDescs(dx, w, None, dy, window, groups)
             desc = problem.data()
@@ -101,7 +101,7 @@ class Convolution(reference.Convolution, OneDnnVerbs):
         self, x: Array, dy: Array, dw: Array, db: Array | None, window: Window, groups: int
     ) -> Op:  # fmt: skip
         def describe(calls: Calls) -> None:
-            if lowering_pays(dw, dy, window, groups):
+            if is_gradient_lowered(x, dw, dy, window, groups):
                 return LoweredCalls(calls, x, dw, dy, window).weights(dy, dw, db)
             found = strips.cut_strips(x, dy, dw, window) if groups == 1 and x.size and dy.size else []
             # oneDNN would add up db in float32 over all places, or once per strip.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from netpart.kernels.onednn.gradient_windows import has_right_gradients
+from netpart.kernels.onednn.library import OneDnnRefused
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc, dims_array
 from netpart.kernels.onednn.names import Algorithm, PropKind
 from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
@@ -20,6 +22,7 @@ class ConvolutionDescs:
         self.w = MemoryDesc.any(self.shape, x.dtype.name)
         self.dw = MemoryDesc.any(self.shape)
         self.b = None if b is None else MemoryDesc.of(b)
+        self.has_right_gradients = has_right_gradients(x, y, window)
         dilation = window.dilation or tuple(1 for _ in window.kernel)
         low, high = zip(*window.pads, strict=True)
         self.window = (
@@ -43,8 +46,14 @@ class ConvolutionDescs:
     def data(self) -> PrimitiveDesc:
         # A backward description takes the forward one as a hint.
         args = DIRECT, self.x, self.w, self.y, *self.window, self.forward()
-        return PrimitiveDesc("convolution_backward_data", *args)
+        return self._expect_right(PrimitiveDesc("convolution_backward_data", *args))
 
     def gradient(self) -> PrimitiveDesc:
         args = DIRECT, self.x, self.dw, self.b, self.y, *self.window, self.forward()
-        return PrimitiveDesc("convolution_backward_weights", *args)
+        return self._expect_right(PrimitiveDesc("convolution_backward_weights", *args))
+
+    def _expect_right(self, desc: PrimitiveDesc) -> PrimitiveDesc:
+        """The description of a gradient; raises OneDnnRefused if its kernel is wrong for the window."""
+        if not self.has_right_gradients and desc.implementation.startswith("jit"):
+            raise OneDnnRefused(f"oneDNN: {desc.kind} by {desc.implementation} is wrong for this window")
+        return desc

@@ -19,6 +19,7 @@ import numpy as np
 
 from netpart.kernels.bfloat16 import is_bfloat16
 from netpart.kernels.onednn.calls import Args, Calls
+from netpart.kernels.onednn.gradient_windows import has_right_gradients
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc, channels_last_strides, dense_strides, tidy_strides
 from netpart.kernels.onednn.names import Arg
 from netpart.kernels.onednn.portions import add_channel_sums
@@ -26,14 +27,33 @@ from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
 from netpart.kernels.op import Array, Window
 from netpart.kernels.pooling import window_taps
 
+MOST_COLUMNS = 1 << 22
+"""The most elements of columns where a product is not faster, but right."""
+
 
 def lowering_pays(w: Array, y: Array, window: Window, groups: int) -> bool:
-    """True if a product is faster and possible: no groups, no dilation, w and y in the usual memory orders."""
+    """True if a product is possible and faster: it has fewer places than filters."""
+    return _count_places(y) < len(w) and _can_lower(w, y, window, groups)
+
+
+def is_gradient_lowered(x: Array, w: Array, y: Array, window: Window, groups: int) -> bool:
+    """True if gradients are computed as a product: where it is faster, and where oneDNN's own are wrong."""
+    if has_right_gradients(x, y, window):
+        return lowering_pays(w, y, window, groups)
+    return _can_lower(w, y, window, groups) and _count_places(y) * prod(w.shape[1:]) <= MOST_COLUMNS
+
+
+def _can_lower(w: Array, y: Array, window: Window, groups: int) -> bool:
+    """True if a product is possible: no groups, no dilation, w and y in the usual memory orders."""
     stretched = any(d > 1 for d in window.dilation)
     usual = w.flags.c_contiguous and tidy_strides(
         y.shape, [s // y.itemsize for s in y.strides]
     ) == channels_last_strides(y.shape)
-    return groups == 1 and not stretched and usual and 0 < len(y) * prod(y.shape[2:]) < len(w)
+    return groups == 1 and not stretched and usual and _count_places(y) > 0
+
+
+def _count_places(y: Array) -> int:
+    return len(y) * int(prod(y.shape[2:]))
 
 
 class LoweredCalls:
@@ -53,12 +73,12 @@ class LoweredCalls:
         """Append y = post(columns wᵀ + b)."""
         self.calls.then(self._gather)
         bias = None if b is None else DnnlMemory(MemoryDesc.strided((1, self.filters), (self.filters, 1)), b)
-        self._product(self.columns, self._weights(w, turned=True), self._outputs(y), bias, attributes)
+        self._product(self.columns, self._factor(w, turned=True), self._outputs(y), bias, attributes)
 
     def data(self, w: Array, dy: Array) -> None:
         """Append dx, the ``x`` of this object, = the columns dy w, added up in float32 where they overlap."""
         self.columns = self.calls.temporary(MemoryDesc.strided((self.places, self.depth), (self.depth, 1)))
-        self._product(self._outputs(dy), self._weights(w), self.columns)
+        self._product(self._outputs(dy), self._factor(w), self.columns)
         if not is_bfloat16(self.x):
             return self.calls.then(lambda: self._scatter(self.x))
         total = self.calls.temporary(MemoryDesc.strided(self.x.shape, dense_strides(self.x.shape)))
@@ -85,6 +105,11 @@ class LoweredCalls:
         described = a.desc, b.desc, None if bias is None else bias.desc, y.desc
         args: Args = {Arg.SRC: a, Arg.WEIGHTS: b, Arg.BIAS: bias, Arg.DST: y}
         self.calls.add(PrimitiveDesc("matmul", *described, attributes=attributes), args)
+
+    def _factor(self, w: Array, turned: bool = False) -> DnnlMemory:
+        """The weights in the type of ``x``: both factors of a product have one type."""
+        narrow = _row_major_desc(self.filters, self.depth, turned, self.x.dtype.name)
+        return self.calls.ordered(self._weights(w, turned), narrow)
 
     def _weights(self, w: Array, turned: bool = False) -> DnnlMemory:
         return _row_major_matrix(w, self.filters, self.depth, turned)
@@ -120,5 +145,9 @@ class LoweredCalls:
 
 def _row_major_matrix(array: Array, rows: int, columns: int, turned: bool) -> DnnlMemory:
     """``array``, in row-major order, as a matrix (rows, columns), or as its transpose if ``turned``."""
+    return DnnlMemory(_row_major_desc(rows, columns, turned, array.dtype.name), array)
+
+
+def _row_major_desc(rows: int, columns: int, turned: bool, dtype: str) -> MemoryDesc:
     shape, strides = ((columns, rows), (1, columns)) if turned else ((rows, columns), (columns, 1))
-    return DnnlMemory(MemoryDesc.strided(shape, strides, array.dtype.name), array)
+    return MemoryDesc.strided(shape, strides, dtype)

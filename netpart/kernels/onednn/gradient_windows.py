@@ -1,0 +1,72 @@
+"""Windows for which oneDNN's compiled kernels compute the right gradients of a convolution.
+
+For others the kernels of oneDNN 3.2 (jit:avx512_core, jit_bf16:avx512_core_bf16, jit_bf16_1x1:avx512_core_bf16) return
+wrong gradients of weights, or write outside of their arrays; forward is right. What follows is measured, with thousands
+of random convolutions on arrays between guards; ``tests/kernels/onednn/test_random_convolutions.py`` tries others.
+
+    the first of 3 axes        nothing before the input is read, or nothing after it, or no window reads both
+    other axes, in bfloat16    half a window of padding at most, and no element of the kernel reads padding alone
+    a kernel of one element,   equal strides
+    in bfloat16
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from netpart.kernels.bfloat16 import is_bfloat16
+from netpart.kernels.op import Array, Window
+
+
+class WindowAxis(NamedTuple):
+    """A window along one axis: the extents of x and y, the kernel's elements, and the padding before x."""
+
+    inputs: int
+    outputs: int
+    kernel: int
+    stride: int
+    low: int
+    dilation: int
+
+    @property
+    def reach(self) -> int:
+        """The extent of the window."""
+        return (self.kernel - 1) * self.dilation + 1
+
+    @property
+    def high(self) -> int:
+        """How far the last window ends after x; negative if it ends before."""
+        return (self.outputs - 1) * self.stride - self.low + self.reach - self.inputs
+
+    @property
+    def is_clear(self) -> bool:
+        """True if no window starts before x and ends after it, nor would if it were one element longer."""
+        return self.low == 0 or self.high <= 0 or self.inputs >= self.reach - 1 + self.low
+
+    @property
+    def is_usual(self) -> bool:
+        """True if the padding is at most half a window, and every element of the kernel reads x somewhere."""
+        return max(self.low, self.high) <= self.reach // 2 and all(map(self.reads_input, range(self.kernel)))
+
+    def reads_input(self, element: int) -> bool:
+        """True if an element of the kernel reads x for some output."""
+        first = element * self.dilation - self.low
+        return any(0 <= first + output * self.stride < self.inputs for output in range(self.outputs))
+
+
+def has_right_gradients(x: Array, y: Array, window: Window) -> bool:
+    """True if oneDNN's compiled kernels compute the gradients of a convolution of x (B, C, ...) to y (B, F, ...)."""
+    if not x.size or not y.size:
+        return True
+    low = (before for before, _ in window.pads)
+    dilation = window.dilation or (1,) * len(window.kernel)
+    sides = zip(x.shape[2:], y.shape[2:], window.kernel, window.stride, low, dilation, strict=True)
+    axes = [WindowAxis(*side) for side in sides]
+    if len(axes) == 3 and not axes[0].is_clear:
+        return False
+    return not is_bfloat16(x) or (_are_strides_equal(window) and all(axis.is_usual for axis in axes[len(axes) > 1 :]))
+
+
+def _are_strides_equal(window: Window) -> bool:
+    """True unless a kernel of one element has different strides."""
+    return max(window.kernel) > 1 or len(set(window.stride)) == 1

@@ -1,0 +1,191 @@
+"""Convolutions of any window agree with the definition in both precisions, and write nothing outside of their arrays.
+
+oneDNN's own gradients are wrong for some windows (netpart/kernels/onednn/gradient_windows.py). Nets have them where the
+last images are no larger than the kernel, or where a cut leaves a part few lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from netpart.kernels.bfloat16 import is_bfloat16, rounded, widened
+from netpart.kernels.choose import has_bfloat16
+from netpart.kernels.onednn.kernels import Kernels
+from netpart.kernels.op import Array, Op, Window
+from netpart.spec import Shape
+from tests.kernels.harness import normal
+from tests.kernels.onednn_kernels import REFERENCE, lying, needed
+from tests.thorough import example_count
+
+pytestmark = needed
+GUARD = 1 << 14
+"""Bytes before and after an array that nothing may write to."""
+UNTOUCHED, GARBAGE = 0xA5, 0x7E
+"""The bytes of guards, and those of arrays whose contents must not matter: large numbers in both precisions."""
+PRECISIONS = [
+    "float32",
+    pytest.param("bfloat16", marks=pytest.mark.skipif(not has_bfloat16(), reason="no processor with bfloat16")),
+]
+
+
+class Convolution(NamedTuple):
+    """The shapes of x, w and y, and the window between them."""
+
+    x: Shape
+    w: Shape
+    y: Shape
+    window: Window
+    groups: int = 1
+
+
+def convolution(
+    batch: int, channels: int, filters: int, sizes: Shape, kernel: Shape, stride: Shape, pads: tuple[Shape, ...],
+    groups: int = 1, dilation: Shape = (),
+) -> Convolution:  # fmt: skip
+    """The convolution with so many channels and filters."""
+    steps = dilation or (1,) * len(sizes)
+    padded = [n + sum(pad) for n, pad in zip(sizes, pads, strict=True)]
+    reach = [(k - 1) * d + 1 for k, d in zip(kernel, steps, strict=True)]
+    outs = tuple(max(0, (n - r) // s + 1) for n, r, s in zip(padded, reach, stride, strict=True))
+    window = Window(kernel, stride, tuple((low, high) for low, high in pads), dilation)
+    shapes = (batch, channels, *sizes), (filters, channels // groups, *kernel), (batch, filters, *outs)
+    return Convolution(*shapes, window, groups)
+
+
+class Guards:
+    """Arrays between guards, filled with garbage."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[Array, int, int]] = []
+
+    def array(self, shape: Shape, dtype: Any) -> Array:
+        """A row-major array."""
+        nbytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        whole = np.full(nbytes + 2 * GUARD + 64, UNTOUCHED, np.uint8)
+        begin = GUARD + -whole.ctypes.data % 64
+        whole[begin : begin + nbytes] = GARBAGE
+        self.found.append((whole, begin, begin + nbytes))
+        return whole[begin : begin + nbytes].view(dtype).reshape(shape)
+
+    def last(self, shape: Shape, dtype: Any) -> Array:
+        """An array whose channels are innermost."""
+        return np.moveaxis(self.array((shape[0], *shape[2:], shape[1]), dtype), -1, 1)
+
+    def check(self) -> None:
+        """Fail if a guard was written to."""
+        for whole, begin, end in self.found:
+            assert (whole[:begin] == UNTOUCHED).all(), "nothing is written before an array"
+            assert (whole[end:] == UNTOUCHED).all(), "nothing is written after an array"
+
+
+@contextmanager
+def guards() -> Iterator[Guards]:
+    found = Guards()
+    yield found
+    found.check()
+
+
+@st.composite
+def convolutions(draw: st.DrawFn) -> Convolution:
+    axes = draw(st.integers(1, 3))
+    several = draw(st.booleans())
+    groups = draw(st.sampled_from([2, 4, 16])) if several else 1
+    channels = draw(st.sampled_from([1, 2, 8] if several else [1, 3, 8, 16, 32, 48])) * groups
+    filters = draw(st.sampled_from([1, 2, 4] if several else [1, 4, 16, 32, 64])) * groups
+    dilated = draw(st.booleans()) and draw(st.booleans())
+    sizes, kernel, stride, pads, dilation = [], [], [], [], []
+    for _ in range(axes):
+        sizes.append(draw(st.sampled_from([1, 2, 3, 4, 5, 6, 7, 9, 12])))
+        kernel.append(draw(st.sampled_from([1, 2, 3, 4, 5, 7])))
+        stride.append(draw(st.sampled_from([1, 1, 2, 3, 4])))
+        dilation.append(draw(st.integers(1, 2)))
+        same = draw(st.booleans())
+        half = (kernel[-1] - 1) // 2
+        pads.append((half, half) if same else tuple(draw(st.integers(0, kernel[-1] - 1)) for _ in range(2)))
+    batch = draw(st.sampled_from([1, 2, 5, 16]))
+    shapes = tuple(sizes), tuple(kernel), tuple(stride), tuple(pads)
+    return convolution(batch, channels, filters, *shapes, groups, tuple(dilation) if dilated else ())
+
+
+def play(op: Op, memory: Guards) -> None:
+    op.run(*(memory.array(shape, dtype) for shape, dtype in op.scratch))
+
+
+def gradients_and_output(kernels: Any, case: Convolution, narrow: bool, memory: Guards) -> list[Array]:
+    """dw, db, dx and y, in float32; all numbers that are read are exact in bfloat16."""
+    dtype = rounded(np.zeros(1, np.float32)).dtype if narrow else np.dtype(np.float32)
+    x, dy, dx, y = (memory.last(shape, dtype) for shape in (case.x, case.y, case.x, case.y))
+    w, dw = (memory.array(case.w, np.float32) for _ in range(2))
+    db = memory.array(case.w[:1], np.float32)
+    for seed, array in enumerate((x, dy, w)):
+        drawn = rounded(normal(seed, *array.shape).astype(np.float32))
+        array[...] = drawn if is_bfloat16(array) else widened(drawn)
+    play(kernels.convolution_weights(x, dy, dw, db, case.window, case.groups), memory)
+    play(kernels.convolution_data(dy, w, dx, case.window, case.groups), memory)
+    play(kernels.convolution(x, w, None, y, case.window, case.groups), memory)
+    return [dw, db, *(widened(each) if narrow else each for each in (dx, y))]
+
+
+DEEP = convolution(16, 64, 64, (2, 2, 2), (3, 3, 3), (1, 1, 1), ((1, 1),) * 3)
+"""The last stage of 3D-ResAttNet18 on small scans: its gradients were of 1e33 in bfloat16."""
+FLAT = convolution(16, 48, 1, (5, 9, 6), (7, 1, 5), (2, 2, 2), ((3, 3), (0, 0), (2, 2)))
+"""Wrong in float32, and written outside of its array."""
+UNEVEN = convolution(5, 3, 4, (6, 9), (1, 1), (2, 1), ((0, 0), (0, 0)))
+"""Written outside of its workspace in bfloat16."""
+CAUSAL = convolution(16, 32, 32, (3,), (3,), (4,), ((2, 2),))
+BORDER = convolution(2, 32, 16, (2, 9, 9), (3, 3, 3), (1, 1, 1), ((1, 0), (1, 1), (1, 1)))
+DILATED = convolution(2, 8, 64, (3, 4, 6), (5, 3, 5), (2, 1, 1), ((3, 4), (0, 1), (4, 4)), 1, (1, 1, 2))
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@settings(max_examples=example_count(1200), deadline=None)
+@given(case=convolutions())
+@example(case=DEEP)
+@example(case=FLAT)
+@example(case=UNEVEN)
+@example(case=CAUSAL)
+@example(case=BORDER)
+@example(case=DILATED)
+def test_any_convolution_agrees_with_the_reference(precision: str, case: Convolution) -> None:
+    narrow = precision == "bfloat16"
+    with guards() as memory:
+        wanted = gradients_and_output(REFERENCE, case, False, memory)
+        found = gradients_and_output(Kernels(np, "float32", *["bfloat16"] * narrow), case, narrow, memory)
+    for right, ours in zip(wanted, found, strict=True):
+        assert np.linalg.norm(right - ours) <= (0.02 if narrow else 1e-4) * np.linalg.norm(right) + 1e-6
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("case", [DEEP, FLAT, CAUSAL], ids=["deep", "flat", "causal"])
+def test_a_wrong_gradient_is_made_by_a_product(precision: str, case: Convolution) -> None:
+    narrow = precision == "bfloat16"
+    kernels = Kernels(np, "float32", *["bfloat16"] * narrow)
+    with guards() as memory:
+        gradients_and_output(kernels, case, narrow, memory)
+    kinds = {kind for kind, _ in kernels.implementations}
+    right = len(case.window.kernel) < 3 and not narrow
+    assert ("matmul" in kinds) != right
+    assert ("convolution_backward_weights" in kinds) == right
+    assert not kernels.refusals
+
+
+def test_orders_of_memory_do_not_matter() -> None:
+    """What is lowered lies in the usual order; otherwise the reference computes it."""
+    x, dy = (normal(seed, *shape) for seed, shape in enumerate((FLAT.x, FLAT.y)))
+    found = []
+    for order in ("plain", "last"):
+        dw = np.full(FLAT.w, 77, np.float32)
+        with guards() as memory:
+            op = Kernels(np, "float32").convolution_weights(
+                lying(order, x), lying(order, dy), dw, None, FLAT.window, FLAT.groups
+            )
+            play(op, memory)
+        found.append(dw)
+    assert np.linalg.norm(found[0] - found[1]) <= 1e-5 * np.linalg.norm(found[0])
