@@ -7,6 +7,7 @@ from math import prod
 import numpy as np
 
 from netpart.kernels import pooling as reference
+from netpart.kernels.bfloat16 import is_bfloat16
 from netpart.kernels.onednn.calls import Calls, OneDnnVerbs
 from netpart.kernels.onednn.library import OneDnnRefused
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc, dims_array
@@ -15,6 +16,10 @@ from netpart.kernels.onednn.primitive import PrimitiveDesc
 from netpart.kernels.op import Array, Op, Window
 from netpart.kernels.pooling import Method, element_counts, padding_windows
 from netpart.spec import Shape
+
+MOST_ELEMENTS = 128
+"""The most elements of a window of a maximum in bfloat16. oneDNN counts them in bfloat16, whose numbers are exact up to
+256; in a window with padding, a count may be ahead of the element."""
 
 
 class Pooling(reference.Pooling, OneDnnVerbs):
@@ -61,6 +66,8 @@ def _pooling_descs(
         raise OneDnnRefused(
             f"oneDNN: expected windows that hold elements of (batch, channels, ...), got {x.shape} and {window}"
         )
+    if method == "MAX" and is_bfloat16(x) and prod(window.kernel) > MOST_ELEMENTS:
+        raise OneDnnRefused(f"oneDNN: expected at most {MOST_ELEMENTS} elements in a window, got {window.kernel}")
     kind = Algorithm.POOLING_MAX if method == "MAX" else _mean_algorithm(x.shape[2:], y.shape[2:], window, area)
     low, high = zip(*window.pads, strict=True)
     geometry = (

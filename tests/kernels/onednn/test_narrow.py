@@ -12,8 +12,10 @@ from netpart.kernels.arguments import AttentionArguments, NormaliseArguments
 from netpart.kernels.bfloat16 import rounded, widened
 from netpart.kernels.choose import has_bfloat16, probe_onednn
 from netpart.kernels.onednn.kernels import Kernels as Fast
-from netpart.kernels.op import Op
+from netpart.kernels.op import Op, Window
+from netpart.kernels.pooling import winner_dtype
 from netpart.kernels.reference import Kernels
+from netpart.spec import Shape
 
 pytestmark = pytest.mark.skipif(bool(probe_onednn()) or not has_bfloat16(), reason="no processor with bfloat16")
 
@@ -70,6 +72,31 @@ def test_layer_norm(width: int) -> None:
             kernels.normalise_parameters(unit, store(dy), dw, db, own),
         )
         return [y, dx, dw, db, rstd]
+
+    agree(compute)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "window", "outs"),
+    [
+        ((5, 12, 7), Window((7, 7, 7), (2, 3, 3), ((1, 3), (4, 0), (3, 3))), (2, 4, 3)),
+        ((4, 5, 6), Window((7, 5, 7), (4, 2, 3), ((3, 3), (2, 2), (0, 4))), (1, 3, 2)),
+        ((17, 17), Window((17, 17), (1, 1), ((0, 0), (0, 0))), (1, 1)),
+        ((9, 9), Window((3, 3), (2, 2), ((1, 1), (1, 1))), (5, 5)),
+    ],
+)
+def test_maxima_of_large_windows(sizes: Shape, window: Window, outs: Shape) -> None:
+    """Elements of a window are counted; in bfloat16 their numbers would be inexact."""
+    x, dy = drawn(2, 8, *sizes), drawn(2, 8, *outs)
+
+    def compute(kernels: Kernels, store: Same) -> list[Any]:
+        y, dx = store(dy), store(x)
+        arg = np.empty(dy.shape, winner_dtype(window.kernel))
+        play(
+            kernels.pooling(store(x), y, arg, window, "MAX", 1),
+            kernels.pooling_gradient(store(dy), dx, arg, window, "MAX", 1),
+        )
+        return [y, dx]
 
     agree(compute)
 
