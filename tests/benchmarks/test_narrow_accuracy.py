@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from benchmarks.machine import ROOT
-from benchmarks.narrow_accuracy import JOBS, compare_accuracies
+from benchmarks.narrow_accuracy import JOBS, compare_accuracies, keep_trainings
 
 
 def test_the_mean_over_seeds_counts() -> None:
@@ -17,6 +20,17 @@ def test_the_mean_over_seeds_counts() -> None:
 
 def test_one_seed_shows_no_error() -> None:
     assert compare_accuracies([90.0], [89.0]) == {"points": -1.0, "standard_error": 0.0}
+
+
+def test_a_job_that_is_measured_again_replaces_its_row(tmp_path: Path) -> None:
+    path = tmp_path / "results" / "accuracy.json"
+    lenet, gpt = ({"work": JOBS[name].title, "points": 0.0} for name in ("lenet", "gpt"))
+    keep_trainings(path, [gpt])
+    keep_trainings(path, [lenet])
+    keep_trainings(path, [gpt | {"points": 0.25}])
+    found = json.loads(path.read_text(encoding="utf-8"))
+    assert found["trainings"] == [lenet, gpt | {"points": 0.25}]
+    assert "processor" in found["machine"]
 
 
 def test_its_jobs_are_there() -> None:
