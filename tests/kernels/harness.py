@@ -11,8 +11,40 @@ from hypothesis import strategies as st
 
 from netpart.kernels.op import Array, Op, Window
 from netpart.kernels.reference import Kernels
+from netpart.spec import Shape
 
 K = Kernels(np, "float64")
+
+GUARD = 1 << 14
+"""Bytes before and after an array that nothing may write to."""
+UNTOUCHED, GARBAGE = 0xA5, 0xFF
+"""The bytes of guards, and those of arrays whose contents must not matter: NaN in every type of floats."""
+
+
+class Guards:
+    """Arrays between guards, filled with garbage."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[Array, int, int]] = []
+
+    def array(self, shape: Shape, dtype: Any) -> Array:
+        """A row-major array."""
+        nbytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        whole = np.full(nbytes + 2 * GUARD + 64, UNTOUCHED, np.uint8)
+        begin = GUARD + -whole.ctypes.data % 64
+        whole[begin : begin + nbytes] = GARBAGE
+        self.found.append((whole, begin, begin + nbytes))
+        return whole[begin : begin + nbytes].view(dtype).reshape(shape)
+
+    def last(self, shape: Shape, dtype: Any) -> Array:
+        """An array whose channels are innermost."""
+        return np.moveaxis(self.array((shape[0], *shape[2:], shape[1]), dtype), -1, 1)
+
+    def check(self) -> None:
+        """Fail if a guard was written to."""
+        for whole, begin, end in self.found:
+            assert (whole[:begin] == UNTOUCHED).all(), "nothing is written before an array"
+            assert (whole[end:] == UNTOUCHED).all(), "nothing is written after an array"
 
 
 def scratch_of(op: Op) -> list[Array]:
@@ -24,8 +56,10 @@ def scratch_of(op: Op) -> list[Array]:
 
 
 def play(op: Op) -> None:
-    """Runs the Op once."""
-    op.run(*scratch_of(op))
+    """Runs the Op once, and asserts that it writes nothing outside of its temporaries, whose contents do not matter."""
+    memory = Guards()
+    op.run(*(memory.array(shape, dtype) for shape, dtype in op.scratch))
+    memory.check()
 
 
 def peak_bytes(op: Op) -> int:

@@ -16,6 +16,7 @@ from netpart.kernels.op import Op, Window
 from netpart.kernels.pooling import winner_dtype
 from netpart.kernels.reference import Kernels
 from netpart.spec import Shape
+from tests.kernels import harness
 
 pytestmark = pytest.mark.skipif(bool(probe_onednn()) or not has_bfloat16(), reason="no processor with bfloat16")
 
@@ -27,7 +28,7 @@ Same = Callable[[Any], Any]
 
 def play(*ops: Op) -> None:
     for op in ops:
-        op.run(*(np.empty(shape, dtype) for shape, dtype in op.scratch))
+        harness.play(op)
 
 
 def drawn(*shape: int) -> Any:

@@ -18,17 +18,13 @@ from hypothesis import strategies as st
 from netpart.kernels.bfloat16 import is_bfloat16, rounded, widened
 from netpart.kernels.choose import has_bfloat16
 from netpart.kernels.onednn.kernels import Kernels
-from netpart.kernels.op import Array, Op, Window
+from netpart.kernels.op import Array, Window
 from netpart.spec import Shape
-from tests.kernels.harness import normal
+from tests.kernels.harness import Guards, normal, play
 from tests.kernels.onednn_kernels import REFERENCE, lying, needed
 from tests.thorough import example_count
 
 pytestmark = needed
-GUARD = 1 << 14
-"""Bytes before and after an array that nothing may write to."""
-UNTOUCHED, GARBAGE = 0xA5, 0x7E
-"""The bytes of guards, and those of arrays whose contents must not matter: large numbers in both precisions."""
 PRECISIONS = [
     "float32",
     pytest.param("bfloat16", marks=pytest.mark.skipif(not has_bfloat16(), reason="no processor with bfloat16")),
@@ -57,32 +53,6 @@ def convolution(
     window = Window(kernel, stride, tuple((low, high) for low, high in pads), dilation)
     shapes = (batch, channels, *sizes), (filters, channels // groups, *kernel), (batch, filters, *outs)
     return Convolution(*shapes, window, groups)
-
-
-class Guards:
-    """Arrays between guards, filled with garbage."""
-
-    def __init__(self) -> None:
-        self.found: list[tuple[Array, int, int]] = []
-
-    def array(self, shape: Shape, dtype: Any) -> Array:
-        """A row-major array."""
-        nbytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
-        whole = np.full(nbytes + 2 * GUARD + 64, UNTOUCHED, np.uint8)
-        begin = GUARD + -whole.ctypes.data % 64
-        whole[begin : begin + nbytes] = GARBAGE
-        self.found.append((whole, begin, begin + nbytes))
-        return whole[begin : begin + nbytes].view(dtype).reshape(shape)
-
-    def last(self, shape: Shape, dtype: Any) -> Array:
-        """An array whose channels are innermost."""
-        return np.moveaxis(self.array((shape[0], *shape[2:], shape[1]), dtype), -1, 1)
-
-    def check(self) -> None:
-        """Fail if a guard was written to."""
-        for whole, begin, end in self.found:
-            assert (whole[:begin] == UNTOUCHED).all(), "nothing is written before an array"
-            assert (whole[end:] == UNTOUCHED).all(), "nothing is written after an array"
 
 
 @contextmanager
@@ -114,10 +84,6 @@ def convolutions(draw: st.DrawFn) -> Convolution:
     return convolution(batch, channels, filters, *shapes, groups, tuple(dilation) if dilated else ())
 
 
-def play(op: Op, memory: Guards) -> None:
-    op.run(*(memory.array(shape, dtype) for shape, dtype in op.scratch))
-
-
 def gradients_and_output(kernels: Any, case: Convolution, narrow: bool, memory: Guards) -> list[Array]:
     """dw, db, dx and y, in float32; all numbers that are read are exact in bfloat16."""
     dtype = rounded(np.zeros(1, np.float32)).dtype if narrow else np.dtype(np.float32)
@@ -127,9 +93,9 @@ def gradients_and_output(kernels: Any, case: Convolution, narrow: bool, memory: 
     for seed, array in enumerate((x, dy, w)):
         drawn = rounded(normal(seed, *array.shape).astype(np.float32))
         array[...] = drawn if is_bfloat16(array) else widened(drawn)
-    play(kernels.convolution_weights(x, dy, dw, db, case.window, case.groups), memory)
-    play(kernels.convolution_data(dy, w, dx, case.window, case.groups), memory)
-    play(kernels.convolution(x, w, None, y, case.window, case.groups), memory)
+    play(kernels.convolution_weights(x, dy, dw, db, case.window, case.groups))
+    play(kernels.convolution_data(dy, w, dx, case.window, case.groups))
+    play(kernels.convolution(x, w, None, y, case.window, case.groups))
     return [dw, db, *(widened(each) if narrow else each for each in (dx, y))]
 
 
@@ -182,10 +148,10 @@ def test_orders_of_memory_do_not_matter() -> None:
     found = []
     for order in ("plain", "last"):
         dw = np.full(FLAT.w, 77, np.float32)
-        with guards() as memory:
+        with guards():
             op = Kernels(np, "float32").convolution_weights(
                 lying(order, x), lying(order, dy), dw, None, FLAT.window, FLAT.groups
             )
-            play(op, memory)
+            play(op)
         found.append(dw)
     assert np.linalg.norm(found[0] - found[1]) <= 1e-5 * np.linalg.norm(found[0])
