@@ -50,9 +50,9 @@ def run_verb(args: argparse.Namespace) -> int:
     """
     from netpart.cli.common import load_job
     from netpart.cli.launch_options import set_elastic
+    from netpart.cli.kept_objects import keep_objects
     from netpart.cli.progress_line import show_progress
     from netpart.cli.table import print_epoch_table
-    from netpart.graph.partition import pause_gc
     from netpart.graph.server_pieces import add_job_servers
     from netpart.graph.uncomputed import uncomputed_warnings
     from netpart.measure.epoch_size import tabulate_epochs
@@ -64,7 +64,7 @@ def run_verb(args: argparse.Namespace) -> int:
     # Without warnings on stderr: they are collected below, since --json prints them as part of its object.
     job = load_job(args, provide=False, warn=False)
     set_elastic(job.proto, args)
-    with show_progress("cutting the net"), pause_gc():
+    with show_progress("cutting the net"), keep_objects():
         cut = partition_by_scheme(job.proto, job.worker_count, job.folder, compact=True)
         failures, absent = _find_failures(job, cut)
         warnings = [

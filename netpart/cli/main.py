@@ -17,6 +17,7 @@ from typing import Any, NoReturn, TextIO
 
 from netpart.cli.completion import SHELLS, CompletionAction
 from netpart.cli.exit_codes import REFUSED, SIGNALLED, WRONG
+from netpart.cli.kept_objects import release_objects
 from netpart.cli.progress_line import ProgressLine
 
 VERBS = (
@@ -125,6 +126,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if argv is None:
             # A process that ends looks at all its objects, for seconds if a plan for many workers left millions.
             gc.freeze()
+        else:
+            release_objects()
     return code
 
 

@@ -23,8 +23,8 @@ def run_verb(args: argparse.Namespace) -> int:
     """Write the plan. Returns 0."""
     from netpart.cli.common import load_job
     from netpart.cli.print_note import print_note
+    from netpart.cli.kept_objects import keep_objects
     from netpart.cli.progress_line import show_progress
-    from netpart.graph.partition import pause_gc
     from netpart.plan.partition import partition_by_scheme
     from netpart.plan.text.plan_file import check_plan_file, save_plan_file
     from netpart.plan.text.write_plan import write_plan
@@ -32,8 +32,7 @@ def run_verb(args: argparse.Namespace) -> int:
     if args.output:
         check_plan_file(args.output)
     job = load_job(args, provide=False)
-    # Collections among millions of objects, none of them garbage, would stop the progress line for seconds.
-    with show_progress("cutting the net"), pause_gc():
+    with show_progress("cutting the net"), keep_objects():
         cut = partition_by_scheme(job.proto, job.worker_count, job.folder, compact=True)
         text = write_plan(job, cut, _partition_command(args), args.output.parent if args.output else Path())
     if args.output is None:

@@ -77,6 +77,7 @@ def _parse_speeds(text: str) -> list[float]:
 def run_verb(args: argparse.Namespace) -> int:
     """Simulate the job and print the tables. Returns 0."""
     from netpart.cli.common import load_job
+    from netpart.cli.kept_objects import keep_objects
     from netpart.cli.progress_line import show_progress
     from netpart.cli.threads import limit_threads
 
@@ -85,7 +86,6 @@ def run_verb(args: argparse.Namespace) -> int:
         limit_threads(1, args.threads)
     from netpart.cli.print_note import print_note
     from netpart.cli.profile import create_trace_file, show_profile
-    from netpart.graph.partition import pause_gc
     from netpart.graph.ready import check_ready
     from netpart.measure.simulated_job import SimulationRequest, read_simulated_devices, simulate_job
     from netpart.plan.partition import partition_by_scheme
@@ -96,11 +96,11 @@ def run_verb(args: argparse.Namespace) -> int:
     request = SimulationRequest(**{field: getattr(args, field) for field in SimulationRequest.__dataclass_fields__})
     read_simulated_devices(request)  # a wrong file is reported before the net is cut
     job = adopt_hosts(load_job(args), args.devices)
-    with job.explaining(), show_progress("cutting the net"):
+    with job.explaining(), show_progress("cutting the net"), keep_objects():
         cut = partition_by_scheme(job.proto, job.worker_count, job.folder, phases=("train",), compact=True)
         check_ready(cut, job_restored_names(job.proto))
     create_trace_file(args.output)
-    with show_progress("simulating"), pause_gc():
+    with show_progress("simulating"), keep_objects():
         simulated = simulate_job(cut, request, print_note)
     show_profile(simulated, args)
     return 0
