@@ -16,7 +16,7 @@ JOB = str(Path(__file__).parents[2] / "graphs/mnist/conv.conf")
 def test_what_is_alive_is_kept() -> None:
     with keep_objects():
         assert not gc.isenabled()
-        made = [[] for _ in range(1000)]
+        made: list[list[int]] = [[] for _ in range(1000)]
     assert gc.isenabled()
     assert gc.get_freeze_count() > len(made)
     release_objects()
