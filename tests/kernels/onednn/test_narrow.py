@@ -8,7 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from netpart.kernels.arguments import AttentionArguments, NormaliseArguments
+from netpart.kernels.arguments import (
+    AttentionArguments,
+    BatchNormArguments,
+    BatchNormGradientArguments,
+    NormaliseArguments,
+)
 from netpart.kernels.bfloat16 import rounded, widened
 from netpart.kernels.choose import has_bfloat16, probe_onednn
 from netpart.kernels.onednn.kernels import Kernels as Fast
@@ -100,6 +105,30 @@ def test_maxima_of_large_windows(sizes: Shape, window: Window, outs: Shape) -> N
         return [y, dx]
 
     agree(compute)
+
+
+@pytest.mark.parametrize("space", [(2, 2, 2), (5, 6, 5), (7, 9), (40,)])
+def test_batch_norm(space: Shape) -> None:
+    channels = 24
+    x, dy = 2 + drawn(4, channels, *space), drawn(4, channels, *space)
+    w, b, s = drawn(channels), drawn(channels), np.zeros(channels, np.float32)
+
+    def compute(kernels: Kernels, store: Same) -> list[Any]:
+        own = tuple(slice(None) for _ in x.shape)
+        seen, y, dx, above = (last(store(each)) for each in (x, x, x, dy))
+        m, dm = np.empty((2, 1, channels, 2), np.float32)
+        mean, variance, rstd, dw, db = np.empty((5, channels), np.float32)
+        forward = BatchNormArguments(seen, s, m, mean, variance, w, b, y, rstd, own, 1e-3)
+        backward = BatchNormGradientArguments(seen, s, m, mean, variance, w, rstd, above, dm, dw, db, dx, own, 1e-3)
+        play(kernels.batch_norm(forward), kernels.batch_norm_gradient(backward))
+        return [y, m, dx, dw, db]
+
+    agree(compute)
+
+
+def last(array: Any) -> Any:
+    """A copy whose channels are innermost."""
+    return np.moveaxis(np.ascontiguousarray(np.moveaxis(array, 1, -1)), -1, 1)
 
 
 def test_what_onednn_does_not_have_is_computed_in_float32() -> None:
