@@ -1,7 +1,8 @@
 """Accuracy in bfloat16: jobs of graphs/, trained in float32 and in bfloat16 from the same seeds, and then tested.
 
     python -m benchmarks.narrow_accuracy                      all jobs; benchmarks/results/narrow-accuracy.json
-    python -m benchmarks.narrow_accuracy lenet --seeds 1 2    one job, in place of its row in the results
+    python -m benchmarks.narrow_accuracy lenet                one job, in place of its row in the results
+    python -m benchmarks.narrow_accuracy lenet --seeds 1      a trial; writes nothing without -o
 
 A training amplifies rounding: with the same sums in another order it ends some points away, as with another seed. So
 the mean over the seeds counts, and its standard error shows how much of a difference is chance. Each run has one worker
@@ -11,7 +12,6 @@ on all cores; runs take turns.
 from __future__ import annotations
 
 import argparse
-import json
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.machine import ROOT
 from benchmarks.options import BFLOAT16, FLOAT32
-from benchmarks.rows import RESULTS, write_report
+from benchmarks.rows import RESULTS, keep_rows
 from netpart.launch.report.speedup import read_summary
 
 GOAL = 0.5
@@ -81,23 +81,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="compare accuracies in float32 and in bfloat16")
     parser.add_argument("jobs", nargs="*", choices=[*JOBS, []], help="jobs (default: all)")
     parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS, help="seeds of the trainings (default: 1 2 3)")
-    results = RESULTS / "narrow-accuracy.json"
-    parser.add_argument("-o", "--output", type=Path, default=results, metavar="F.json", help="where rows are kept")
+    parser.add_argument("-o", "--output", type=Path, metavar="F.json", help="where rows are kept")
     args = parser.parse_args(arguments)
+    output = args.output or (RESULTS / "narrow-accuracy.json" if tuple(args.seeds) == SEEDS else None)
     rows = []
     for name in args.jobs or JOBS:
         rows.append(measure_job(JOBS[name], args.seeds))
         print("{work}: {points:+.2f} points in bfloat16, standard error {standard_error:.2f}".format(**rows[-1]))
-        keep_trainings(args.output, rows[-1:])
+        if output:
+            keep_rows(output, PACKAGES, rows[-1:], title_order)
     return int(any(row["points"] < -GOAL for row in rows))
 
 
-def keep_trainings(path: Path, rows: Sequence[dict[str, Any]]) -> None:
-    """Write ``rows`` into the report in place of those of the same jobs; jobs are in the order of JOBS."""
-    kept = json.loads(path.read_text(encoding="utf-8"))["trainings"] if path.exists() else []
-    found = {row["work"]: row for row in (*kept, *rows)}
-    ordered = [found[job.title] for job in JOBS.values() if job.title in found]
-    write_report(path, PACKAGES, {"trainings": ordered, "goal": GOAL})
+def title_order(row: dict[str, Any]) -> int:
+    """The place of a row in the report: that of its job in JOBS."""
+    return [job.title for job in JOBS.values()].index(row["work"])
 
 
 if __name__ == "__main__":

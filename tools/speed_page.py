@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.load import loaded
+from benchmarks.narrow_accuracy import GOAL
 from netpart.units import bytes_text, seconds_text
 from tools import results_page
 from tools.results_page import Json, about, keep, missing, results
@@ -19,9 +20,11 @@ HEAD = "| work | compared with | netpart | peer | ratio | goal |\n|---|---|--:|-
 SHARES_HEAD = HEAD.replace(" goal |", " goal | of the peak |").replace("--:|--:|--:|--:|", "--:|--:|--:|--:|--:|")
 """With the shares of the GEMM peak that netpart and the peer reach."""
 
+ACCURACY = "narrow-accuracy"
+"""The results that are a table of their own."""
 COMMANDS = {
     "cpu-bfloat16": "make bench-cpu ARGS='--precision bfloat16'",
-    "narrow-accuracy": "python -m benchmarks.narrow_accuracy",
+    ACCURACY: "python -m benchmarks.narrow_accuracy",
 }
 """The commands of benchmarks without a make target of their own name."""
 ACCURACY_HEAD = "| job | float32, % | bfloat16, % | points |\n|---|---|---|--:|"
@@ -37,7 +40,7 @@ def table(root: Path, name: str) -> str:
     found = results(root, name)
     if found is None:
         return missing(name, COMMANDS.get(name, ""))
-    if "trainings" in found:
+    if name == ACCURACY:
         return accuracy_table(found)
     shares = any(row.get("shares") for row in found["rows"])
     lines = (line(row) + (share_cell(row) if shares else "") for row in found["rows"])
@@ -47,9 +50,9 @@ def table(root: Path, name: str) -> str:
 def accuracy_table(found: Json) -> str:
     """The table of accuracies in two precisions, in percent, one for each seed."""
     lines = []
-    for row in found["trainings"]:
+    for row in found["rows"]:
         cells = [" ".join(f"{each:.1f}" for each in row[precision]) for precision in ("float32", "bfloat16")]
-        missed = " (missed)" if row["points"] < -found["goal"] else ""
+        missed = " (missed)" if row["points"] < -GOAL else ""
         apart = f"{row['points']:+.2f} ± {row['standard_error']:.2f}{missed}"
         lines.append(f"| {row['work']} | {cells[0]} | {cells[1]} | {apart} |")
     return "\n".join([about(found), "", ACCURACY_HEAD, *lines]) + "\n"

@@ -20,8 +20,8 @@ T = TypeVar("T")
 SILENT, EVERY = 1.0, 0.5
 """Seconds without a line, and between two lines."""
 SWITCH = 0.001
-"""Seconds for which a thread computes while others wait to, as long as the line is shown. A simulation has a thread for
-each worker: with five times as many, which is usual, the line would be written late."""
+"""Seconds for which a thread computes while others wait to. Python's own 5 ms would delay the line by 5 ms for each
+thread that waits."""
 LEAST = 0.02
 """Least share of the work that has to be done before the time left is estimated from it."""
 CLEAR = "\r\x1b[K"
@@ -92,15 +92,15 @@ class ProgressLine:
         """Write the line until the end of the block, then clear it."""
         # A thread of its own: one step of the work may take many seconds without a report.
         thread = Thread(target=self._write_until_over, daemon=True)
+        thread.start()
         usual = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH)
-        thread.start()
         try:
             yield
         finally:
+            sys.setswitchinterval(usual)
             self.over.set()
             thread.join()
-            sys.setswitchinterval(usual)
             ProgressLine.silent_from = perf_counter()
 
     def _write_until_over(self) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from benchmarks.machine import ROOT
-from benchmarks.narrow_accuracy import JOBS, compare_accuracies, keep_trainings
+from benchmarks.narrow_accuracy import JOBS, PACKAGES, compare_accuracies, title_order
+from benchmarks.rows import keep_rows, kept_rows
 
 
 def test_the_mean_over_seeds_counts() -> None:
@@ -25,12 +25,9 @@ def test_one_seed_shows_no_error() -> None:
 def test_a_job_that_is_measured_again_replaces_its_row(tmp_path: Path) -> None:
     path = tmp_path / "results" / "accuracy.json"
     lenet, gpt = ({"work": JOBS[name].title, "points": 0.0} for name in ("lenet", "gpt"))
-    keep_trainings(path, [gpt])
-    keep_trainings(path, [lenet])
-    keep_trainings(path, [gpt | {"points": 0.25}])
-    found = json.loads(path.read_text(encoding="utf-8"))
-    assert found["trainings"] == [lenet, gpt | {"points": 0.25}]
-    assert "processor" in found["machine"]
+    for row in (gpt, lenet, gpt | {"points": 0.25}):
+        keep_rows(path, PACKAGES, [row], title_order)
+    assert kept_rows(path) == [lenet, gpt | {"points": 0.25}]
 
 
 def test_its_jobs_are_there() -> None:

@@ -62,7 +62,7 @@ def test_a_table_is_made_of_a_file(tmp_path: Path) -> None:
 def test_accuracies_are_shown_seed_by_seed() -> None:
     about = {"date": "2026-01-02", "machine": {"processor": "P", "cores": 2}, "versions": {}}
     row = {"work": "net", "float32": [90.0, 91.25], "bfloat16": [89.0, 91.0], "points": -0.625, "standard_error": 0.375}
-    page = accuracy_table(about | {"trainings": [row], "goal": 0.5})
+    page = accuracy_table(about | {"rows": [row]})
     assert page.endswith("| net | 90.0 91.2 | 89.0 91.0 | -0.62 ± 0.38 (missed) |\n")
 
 

@@ -4,10 +4,16 @@ For others the kernels of oneDNN 3.2 (jit:avx512_core, jit_bf16:avx512_core_bf16
 wrong gradients of weights, or write outside of their arrays; forward is right. What follows is measured, with thousands
 of random convolutions on arrays between guards; ``tests/kernels/onednn/test_random_convolutions.py`` tries others.
 
-    the first of 3 axes        nothing before the input is read, or nothing after it, or no window reads both
-    other axes, in bfloat16    half a window of padding at most, and no element of the kernel reads padding alone
-    a kernel of one element,   equal strides
-    in bfloat16
+    the first of 3 axes        no padding before the input, or none after it, or an input of at least the window and
+                               the padding before it, less one
+    in bfloat16, all axes      at most half a window of padding, and no element of the kernel reads padding alone
+    but the first of several
+    in bfloat16, a kernel of   equal strides
+    one element
+
+Causal convolutions in bfloat16 are thus refused, whatever their length: they have a whole window of padding before the
+input. Other implementations of oneDNN (brgconv, gemm) are right, but which one it takes is known only when it has
+described a primitive.
 """
 
 from __future__ import annotations
@@ -40,7 +46,7 @@ class WindowAxis(NamedTuple):
 
     @property
     def is_clear(self) -> bool:
-        """True if no window starts before x and ends after it, nor would if it were one element longer."""
+        """True without padding on one of the sides, or if x is long compared with a window."""
         return self.low == 0 or self.high <= 0 or self.inputs >= self.reach - 1 + self.low
 
     @property
@@ -64,7 +70,7 @@ def has_right_gradients(x: Array, y: Array, window: Window) -> bool:
     axes = [WindowAxis(*side) for side in sides]
     if len(axes) == 3 and not axes[0].is_clear:
         return False
-    return not is_bfloat16(x) or (_are_strides_equal(window) and all(axis.is_usual for axis in axes[len(axes) > 1 :]))
+    return not is_bfloat16(x) or (_are_strides_equal(window) and all(axis.is_usual for axis in axes[1:] or axes))
 
 
 def _are_strides_equal(window: Window) -> bool:

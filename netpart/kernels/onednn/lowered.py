@@ -1,12 +1,13 @@
-"""Convolution as one matrix product, for the last layers of a net, with few places and many weights.
+"""Convolution as one matrix product: for the last layers of a net, with few places and many weights, and for gradients
+that oneDNN has wrong.
 
     x (B, C, *in) ──gather──▶ columns (places, C·k)      y = columns wᵀ      dw = dyᵀ columns
     dx            ◀─scatter──                            columns' = dy w
 
-A place is one position of one output image. The weights are read once, in the order in which they are stored. A direct
-convolution first copies them to an order of its own in every run, which takes as long as the convolution where there
-are fewer places than filters. Known as lowering: Chellapilla et al., High Performance Convolutional Neural Networks,
-2006, section 3.
+A place is one position of one output image. The weights are read once, in the order in which they are stored; in
+bfloat16 a narrow copy of them is made. A direct convolution first copies them to an order of its own in every run,
+which takes as long as the convolution where there are fewer places than filters. Known as lowering: Chellapilla et al.,
+High Performance Convolutional Neural Networks, 2006, section 3.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def lowering_pays(w: Array, y: Array, window: Window, groups: int) -> bool:
 
 
 def is_gradient_lowered(x: Array, w: Array, y: Array, window: Window, groups: int) -> bool:
-    """True if gradients are computed as a product: where it is faster, and where oneDNN's own are wrong."""
+    """True if gradients are computed as a product: where it is faster, and where oneDNN's own may be wrong."""
     if has_right_gradients(x, y, window):
         return lowering_pays(w, y, window, groups)
     return _can_lower(w, y, window, groups) and _count_places(y) * prod(w.shape[1:]) <= MOST_COLUMNS

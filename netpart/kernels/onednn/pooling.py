@@ -17,9 +17,8 @@ from netpart.kernels.op import Array, Op, Window
 from netpart.kernels.pooling import Method, element_counts, padding_windows
 from netpart.spec import Shape
 
-MOST_ELEMENTS = 128
-"""The most elements of a window of a maximum in bfloat16. oneDNN counts them in bfloat16, whose numbers are exact up to
-256; in a window with padding, a count may be ahead of the element."""
+MOST_ELEMENTS = 256
+"""The most elements of a window of a maximum in bfloat16: oneDNN counts them in bfloat16, exactly up to 256."""
 
 
 class Pooling(reference.Pooling, OneDnnVerbs):
@@ -67,7 +66,8 @@ def _pooling_descs(
             f"oneDNN: expected windows that hold elements of (batch, channels, ...), got {x.shape} and {window}"
         )
     if method == "MAX" and is_bfloat16(x) and prod(window.kernel) > MOST_ELEMENTS:
-        raise OneDnnRefused(f"oneDNN: expected at most {MOST_ELEMENTS} elements in a window, got {window.kernel}")
+        most = f"at most {MOST_ELEMENTS} elements in a window of a maximum in bfloat16"
+        raise OneDnnRefused(f"oneDNN: expected {most}, got {window.kernel}")
     kind = Algorithm.POOLING_MAX if method == "MAX" else _mean_algorithm(x.shape[2:], y.shape[2:], window, area)
     low, high = zip(*window.pads, strict=True)
     geometry = (

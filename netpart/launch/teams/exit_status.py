@@ -10,13 +10,13 @@ ENDED_BY_RAY = "Ray ended it"
 
 
 def was_killed(how: str) -> bool:
-    """True for a worker that was killed from outside: its end is a cause, not a consequence of another one."""
+    """True for a worker that a signal or Ray ended: others fail because of it, see ``order_of_cause``."""
     return "signal" in how or how.startswith(ENDED_BY_RAY)
 
 
 def order_of_cause(how: str) -> int:
-    """Sorts workers that ended together by which end is the cause: killed from outside (0), a crash, that is another
-    signal (1), an exit code (2).
+    """Sorts workers that ended together by which end is the cause: killed from outside (0), any other signal, usually
+    of a crash (1), an exit code (2).
 
     A worker that loses a peer usually reports it, but the library of its link may also crash.
     """

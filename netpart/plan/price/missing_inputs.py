@@ -9,10 +9,10 @@ from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import ceil
 
 import numpy as np
 
+from netpart.box_index import BoxIndex
 from netpart.graph.net import Net, Node, Source
 from netpart.graph.passes.complete_sums import find_complete_sums
 from netpart.plan.price.like_layers import LikeLayers
@@ -74,27 +74,38 @@ class MissingInputs:
         return nbytes * np.array([found[worker] for worker in self.watched], float)
 
     def message_count(self) -> int:
-        """About how many regions of other workers all workers read: as many as a rewrite has bridges. What several
-        layers read of an output comes once."""
+        """About how many regions of other workers all workers read: as many as a rewrite has bridges, without those of
+        the totals that it inserts. What several layers read of an output comes once; complete sums have no bridges
+        where nothing is drawn."""
         complete = find_complete_sums(self.net, list(self.placements))
         known: dict[Hashable, float] = {}
         found = 0.0
-        for tensor, reading in self.readers.items():
+        for (n, output), reading in self.readers.items():
+            if n in complete or self.net.element(n, output) == RECORD:
+                continue
             keys = [self.combination(reader, k) for reader, k in reading]
             for key, (reader, k) in zip(keys, reading, strict=True):
                 if key not in known:
-                    known[key] = self.mean_messages(reader, k) * len(self.placements[reader.index].workers)
-            found += max(known[key] for key in keys) if tensor[0] not in complete else 0.0
+                    known[key] = self.mean_messages(reader, k) * len(self.placements[reader.index].shards)
+            found += max(known[key] for key in keys)
         return round(found)
 
     def mean_messages(self, reader: Node, k: int) -> float:
-        """How many shards on other workers a shard of ``reader`` reads by input ``k``, in the mean of those watched."""
+        """How many regions on other workers a shard of ``reader`` reads by input ``k``, in the mean of those
+        watched."""
         source = reader.sources[k]
         placement, layer = self.placements[source.node], self.net.nodes[source.node].layer
-        largest = max(size(layer.outputs_of(shard.region)[source.output]) for shard in placement.shards)
+        regions = [layer.outputs_of(shard.region)[source.output] for shard in placement.shards]
+        index = BoxIndex(regions)
         shards = self.shards(self.placements[reader.index])
-        missed = [self.missed_elements(reader, shard, k) for shard in shards]
-        return len(placement.terms) * sum(ceil(each / max(1, largest)) for each in missed) / max(1, len(shards))
+        found = 0
+        for shard in shards:
+            need = self.layers.needs(reader.layer, shard).inputs[k]
+            read = index.find_touching(need) if need is not None and self.missed_elements(reader, shard, k) else []
+            # Replicas hold the same, of which one is read, or none if this worker has it.
+            here = {(regions[i], placement.shards[i].term) for i in read if placement.shards[i].worker == shard.worker}
+            found += len({(regions[i], placement.shards[i].term) for i in read} - here)
+        return found / max(1, len(shards))
 
     def missed_elements(self, reader: Node, shard: Shard, k: int) -> int:
         """The elements of input ``k`` that a shard needs from other workers."""

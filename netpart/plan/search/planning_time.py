@@ -28,15 +28,16 @@ ALLOCATOR_SHARE = 0.125
 
 @dataclass
 class PlanningTime:
-    """The time for a table with a ``limit``, in seconds, from now on. Ways are predicted until ``ends``; rows are
-    compiled for their memory until ``last``."""
+    """The time for a table with a ``limit``, in seconds, from now on. Ways are predicted for ``span`` seconds, until
+    ``ends``; rows are compiled for their memory until ``last``."""
 
     limit: float
     floors: bool
 
     def __post_init__(self) -> None:
         begun = process_time()
-        self.ends = begun + (1 - (LAST if self.floors else COMPILING)) * self.limit
+        self.span = (1 - (LAST if self.floors else COMPILING)) * self.limit
+        self.ends = begun + self.span
         self.last = begun + max(self.limit, TABLE)
 
     @property

@@ -31,7 +31,7 @@ from netpart.plan.search.proposal import Proposal, ProposalRow, merge_proposals,
 from netpart.plan.search.proposal_prices import ProposalPrices
 from netpart.plan.search.simulated_rows import MOST_PARTS, StepSimulator, count_parts, simulate_fastest
 from netpart.plan.search.task import PlanningTask
-from netpart.plan.search.way_floors import Way, WayChoice, WayFloor, WayFloors, omit_rest, rewrite_seconds
+from netpart.plan.search.way_floors import Way, WayChoice, WayFloor, WayFloors, omit_rest
 from netpart.progress import report_progress, track_items
 from netpart.proto.element import float_size
 from netpart.proto.reader import Job
@@ -77,7 +77,7 @@ class Portfolio:
         room = rooms.pop() if self.chooses_by_floors and len(rooms) == 1 else inf
         self.priced = ProposalPrices(self.job, task.devices, prices, self.bound, room)
         self.time = PlanningTime(task.limit, self.chooses_by_floors)
-        self.choice = WayChoice(self.tried_way, room, self.time.ends)
+        self.choice = WayChoice(self.tried_way, room, self.time.ends, self.time.span)
         # Kept by workers, as planners share the results that a task caches.
         self.tasks = {(tuple(range(len(task.devices))), task.group): self.task}
         # Many devices take long to simulate.
@@ -209,16 +209,13 @@ class Portfolio:
         return sorted(planners, key=lambda name: self.floor_order(name, planners[name], everyone))
 
     def floor_order(self, name: str, planner: Planner, workers: tuple[int, ...]) -> tuple[bool, float]:
-        """Sorts planners by the least seconds of their proposals, 0 for one that is refused. Those whose messages take
-        more than the whole time to rewrite come last."""
+        """Sorts planners by the first of their ways in the order in which they are tried; refused ones come first."""
         report_progress(f"floor of {name}")
         try:
             layout = self.layout_of(name, planner, workers, self.task.group)
         except NetpartError:
             return False, 0.0
-        floors = self.floors_of(name, replace(layout.on(workers), group=self.task.group))
-        first = min(floors, key=lambda floor: floor.seconds)
-        return rewrite_seconds(first) > self.time.limit, first.seconds
+        return min(map(self.choice.order, self.floors_of(name, replace(layout.on(workers), group=self.task.group))))
 
     def regroup(self, proposals: list[Proposal], groups: Sequence[int]) -> list[Proposal]:
         """``proposals``, with that for the best size of the groups of devices for each allocator."""

@@ -93,12 +93,13 @@ WayTrial = Callable[[str, Way, float], Proposal]
 class WayChoice:
     """Chooses among the ways of a planner the fastest that fits. ``try_way`` rewrites one and predicts its step;
     ``room`` is the memory of equal devices; ``fastest`` are the least seconds of all plans that fit so far. Once there
-    is one, ways are tried until ``ends``, in seconds of the processor; none that would end later if it took as long as
-    the ``longest`` so far, or as its messages take."""
+    is one, ways are tried until ``ends``, in seconds of the processor, ``span`` in all; none that would end later if it
+    took as long as the ``longest`` so far, or as its messages take."""
 
     try_way: WayTrial
     room: float = inf
     ends: float = inf
+    span: float = inf
     fastest: float = inf
     longest: float = 0.0
     tried: dict[PlacementKey | None, Proposal] = field(default_factory=dict)
@@ -107,19 +108,26 @@ class WayChoice:
         """The fastest way that fits, or the first one if none does. If no way can be faster than what is known, or if
         it is late, a proposal that says no more than the least seconds: it is not rewritten."""
         found: list[Proposal] = []
-        for floor in sorted(floors, key=lambda floor: floor.seconds):
-            able = [p.row.seconds for p in found if not p.row.refused]
-            least = min([self.fastest, *able])
+        omitted: list[Proposal] = []
+        for floor in sorted(floors, key=self.order):
+            least = min([self.fastest, *(p.row.seconds for p in found if not p.row.refused)])
             if (floor.seconds >= least or self.is_late(floor, least)) and floor.key not in self.tried:
-                found = found if able else [_omitted_proposal(name, floor)]
-                break
-            found.append(self.known_trial(name, floor))
+                omitted.append(_omitted_proposal(name, floor))
+            else:
+                found.append(self.known_trial(name, floor))
+        if omitted and all(p.row.refused for p in found):
+            return min(omitted, key=lambda p: p.row.seconds)
         best = min(found, key=lambda p: (bool(p.row.refused), p.row.is_floor, p.row.seconds))
         return found[0] if best.row.refused else best
 
+    def order(self, floor: WayFloor) -> tuple[bool, float]:
+        """Sorts ways by their least seconds: the sooner a fast plan is known, the fewer others are rewritten. Those
+        whose messages take more than all the time, or which have no room, come last."""
+        return _rewrite_seconds(floor) > self.span or floor.memory > self.room, floor.seconds
+
     def is_late(self, floor: WayFloor, least: float) -> bool:
         """True if a way would end too late, and the ``least`` seconds of one that fits are known."""
-        return process_time() + max(self.longest, rewrite_seconds(floor)) > self.ends and least < inf
+        return process_time() + max(self.longest, _rewrite_seconds(floor)) > self.ends and least < inf
 
     def known_trial(self, name: str, floor: WayFloor) -> Proposal:
         """The proposal for a way; ways with equal placements are tried once."""
@@ -140,7 +148,7 @@ class WayChoice:
             self.fastest = min(self.fastest, row.seconds)
 
 
-def rewrite_seconds(floor: WayFloor) -> float:
+def _rewrite_seconds(floor: WayFloor) -> float:
     """Seconds of the processor, about, to rewrite a way that sends many messages, and to predict its step."""
     return SECONDS_PER_MESSAGE * floor.messages
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import pytest
 
 from netpart.collectives.network import LinkCost
@@ -20,7 +22,7 @@ from netpart.plan.search.planners import OPTIMAL
 from netpart.plan.search.portfolio import Portfolio
 from netpart.plan.search.proposal import Proposal, ProposalRow
 from netpart.plan.search.task import PlanningTask
-from netpart.plan.search.way_floors import Way, WayChoice, WayFloor
+from netpart.plan.search.way_floors import SECONDS_PER_MESSAGE, Way, WayChoice, WayFloor
 from netpart.proto.reader import Job, read_job
 from netpart.resources import zoo_folder
 
@@ -83,7 +85,11 @@ def test_no_way_is_begun_that_would_end_late(monkeypatch: pytest.MonkeyPatch) ->
         assert len(choice.tried) == tried
 
 
-def test_no_way_is_begun_whose_messages_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+def tried_ways(
+    monkeypatch: pytest.MonkeyPatch, seconds: list[float], counts: list[float], fastest: float = inf
+) -> tuple[list[int], Proposal]:
+    """The ways that are tried of those with so many least seconds, whose messages take so many seconds to rewrite, if
+    there are 10; and what is chosen. A step of each takes 5 seconds."""
     job = read_job(zoo_folder() / "mlp/column-row.conf")
     tried: list[int] = []
 
@@ -92,10 +98,33 @@ def test_no_way_is_begun_whose_messages_take_too_long(monkeypatch: pytest.Monkey
         return Proposal(ProposalRow(name, way[1], seconds=5.0), job)
 
     monkeypatch.setattr(way_floors, "process_time", lambda: 0.0)
-    counts = 0, round(9 / way_floors.SECONDS_PER_MESSAGE), round(11 / way_floors.SECONDS_PER_MESSAGE)
-    floors = [WayFloor(job, (lambda _net, _workers: [], n), n, 0, (n, (), ()), count) for n, count in enumerate(counts)]
-    WayChoice(note_way, ends=10.0).choose("some", floors)
+    ways = enumerate(zip(seconds, counts, strict=True))
+    floors = [
+        WayFloor(job, (lambda _net, _workers: [], n), least, 0, (n, (), ()), round(each / SECONDS_PER_MESSAGE))
+        for n, (least, each) in ways
+    ]
+    choice = WayChoice(note_way, ends=10.0, span=10.0, fastest=fastest)
+    return tried, choice.choose("some", floors)
+
+
+def test_no_way_is_begun_whose_messages_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried, _ = tried_ways(monkeypatch, [0.0, 1.0, 2.0], [0.0, 9.0, 11.0])
     assert tried == [0, 1]
+
+
+@pytest.mark.parametrize("fastest", [6.0, inf])
+def test_a_way_with_too_many_messages_hides_no_other(monkeypatch: pytest.MonkeyPatch, fastest: float) -> None:
+    tried, chosen = tried_ways(monkeypatch, [1.0, 2.0], [20.0, 0.0], fastest)
+    assert tried == [1]
+    assert chosen.row.usable
+    assert chosen.row.seconds == 5.0
+
+
+def test_of_ways_that_are_not_tried_the_least_floor_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried, chosen = tried_ways(monkeypatch, [7.0, 1.0], [0.0, 20.0], 6.0)
+    assert not tried
+    assert chosen.row.is_floor
+    assert chosen.row.seconds == 1.0
 
 
 def test_ways_with_too_many_messages_come_last(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,16 +139,19 @@ def test_ways_with_too_many_messages_come_last(monkeypatch: pytest.MonkeyPatch) 
     assert named(short)[fastest.split(", ")[0]].row.is_floor
 
 
-@pytest.mark.parametrize("scheme", ["NAIVE", "GATHER_SCATTER", "ONE_WEIRD_TRICK"])
-@pytest.mark.parametrize("name", ["mnist/conv", "resnet/resnet18-small"])
-def test_messages_are_about_the_bridges_of_a_rewrite(name: str, scheme: str) -> None:
+@pytest.mark.parametrize(
+    ("scheme", "least"), [("NAIVE", 0.9), ("GATHER_SCATTER", 0.9), ("COLUMN_ROW", 0.4), ("ONE_WEIRD_TRICK", 0.9)]
+)
+@pytest.mark.parametrize("name", ["mnist/conv", "resnet/resnet18-small", "gpt/tiny"])
+def test_messages_are_about_the_bridges_of_a_rewrite(name: str, scheme: str, least: float) -> None:
+    """Those of totals, which the rewrite inserts where columns and rows alternate, are not counted."""
     job = clear_plan_fields(read_job(zoo_folder() / f"{name}.conf"))
     workers = 16
     cut = partition_by_scheme(job.proto, workers, job.folder, scheme, phases=("train",), compact=True)
     placer = SchemePlacer(job.proto, workers, job.folder, scheme, SCHEMES.get(scheme, at=()), 0)
     net = build_net(job.proto, "train", job.folder)
     model = floor_model(net, placer(net), equal_devices(workers, 1.0), CountedPrices(), 4)
-    assert model.missing.message_count() == pytest.approx(count_kind(cut, BRIDGE_DST), rel=0.2)
+    assert least <= model.missing.message_count() / count_kind(cut, BRIDGE_DST) <= 1.1
 
 
 def count_kind(cut: Partition | None, kind: str) -> int:
