@@ -49,10 +49,10 @@ def run_verb(args: argparse.Namespace) -> int:
     steps.
     """
     from netpart.cli.common import load_job
-    from netpart.cli.kept_objects import keep_objects
     from netpart.cli.launch_options import set_elastic
     from netpart.cli.progress_line import show_progress
     from netpart.cli.table import print_epoch_table
+    from netpart.graph.partition import keep_objects
     from netpart.graph.server_pieces import add_job_servers
     from netpart.graph.uncomputed import uncomputed_warnings
     from netpart.measure.epoch_size import tabulate_epochs

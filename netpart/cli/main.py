@@ -17,7 +17,6 @@ from typing import Any, NoReturn, TextIO
 
 from netpart.cli.completion import SHELLS, CompletionAction
 from netpart.cli.exit_codes import REFUSED, SIGNALLED, WRONG
-from netpart.cli.kept_objects import release_objects
 from netpart.cli.progress_line import ProgressLine
 
 VERBS = (
@@ -127,7 +126,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             # A process that ends looks at all its objects, for seconds if a plan for many workers left millions.
             gc.freeze()
         else:
-            release_objects()
+            gc.unfreeze()  # what a command has kept
     return code
 
 

@@ -22,9 +22,9 @@ def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
 def run_verb(args: argparse.Namespace) -> int:
     """Write the plan. Returns 0."""
     from netpart.cli.common import load_job
-    from netpart.cli.kept_objects import keep_objects
     from netpart.cli.print_note import print_note
     from netpart.cli.progress_line import show_progress
+    from netpart.graph.partition import keep_objects
     from netpart.plan.partition import partition_by_scheme
     from netpart.plan.text.plan_file import check_plan_file, save_plan_file
     from netpart.plan.text.write_plan import write_plan

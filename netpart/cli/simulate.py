@@ -77,7 +77,6 @@ def _parse_speeds(text: str) -> list[float]:
 def run_verb(args: argparse.Namespace) -> int:
     """Simulate the job and print the tables. Returns 0."""
     from netpart.cli.common import load_job
-    from netpart.cli.kept_objects import keep_objects
     from netpart.cli.progress_line import show_progress
     from netpart.cli.threads import limit_threads
 
@@ -86,6 +85,7 @@ def run_verb(args: argparse.Namespace) -> int:
         limit_threads(1, args.threads)
     from netpart.cli.print_note import print_note
     from netpart.cli.profile import create_trace_file, show_profile
+    from netpart.graph.partition import keep_objects
     from netpart.graph.ready import check_ready
     from netpart.measure.simulated_job import SimulationRequest, read_simulated_devices, simulate_job
     from netpart.plan.partition import partition_by_scheme

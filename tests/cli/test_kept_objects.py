@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from netpart.cli import main as front
-from netpart.cli.kept_objects import keep_objects, release_objects
+from netpart.cli.main import main
+from netpart.graph.partition import keep_objects
 
 JOB = str(Path(__file__).parents[2] / "graphs/mnist/conv.conf")
 
@@ -19,7 +19,7 @@ def test_what_is_alive_is_kept() -> None:
         made: list[list[int]] = [[] for _ in range(1000)]
     assert gc.isenabled()
     assert gc.get_freeze_count() > len(made)
-    release_objects()
+    gc.unfreeze()
     assert gc.get_freeze_count() == 0
 
 
@@ -33,10 +33,11 @@ def test_a_block_that_fails_keeps_nothing() -> None:
 @pytest.mark.parametrize("words", ["check", "partition", "simulate --by flops --steps 1 --link 50e-6,1e9"])
 def test_a_process_that_goes_on_gets_its_objects_back(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     kept: list[int] = []
-    monkeypatch.setattr(front, "release_objects", lambda: kept.append(gc.get_freeze_count()))
+    unfreeze = gc.unfreeze
+    monkeypatch.setattr(gc, "unfreeze", lambda: kept.append(gc.get_freeze_count()))
     verb, *options = words.split()
-    assert front.main([verb, JOB, "--workers", "2", *options]) == 0
-    release_objects()
+    assert main([verb, JOB, "--workers", "2", *options]) == 0
+    unfreeze()
     assert kept[0] > 1000
     assert gc.isenabled()
     assert gc.get_freeze_count() == 0

@@ -3,6 +3,7 @@
 __all__ = [
     "agree",
     "cells",
+    "complete_sums",
     "connect",
     "expand",
     "listed_shards",
