@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from netpart.units import plural_text
 from tools import command
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -41,7 +42,7 @@ def about(found: Json) -> str:
     """The conditions of the figures, in one line."""
     machine, versions = found["machine"], found["versions"]
     packages = ", ".join(f"{package} {version}" for package, version in versions.items() if package != "system")
-    return f"{found['date']}, {machine['processor']}, {machine['cores']} cores; {packages}."
+    return f"{found['date']}, {machine['processor']}, {plural_text(machine['cores'], 'core')}; {packages}."
 
 
 def keep(tool: str, fresh: Callable[[Path], Mapping[str, str]], arguments: list[str] | None) -> int:

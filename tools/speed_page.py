@@ -53,7 +53,9 @@ def accuracy_table(found: Json) -> str:
     for row in found["rows"]:
         cells = [" ".join(f"{each:.1f}" for each in row[precision]) for precision in ("float32", "bfloat16")]
         missed = " (missed)" if row["points"] < -GOAL else ""
-        apart = f"{row['points']:+.2f} ± {row['standard_error']:.2f}{missed}"
+        # A single seed shows nothing of how much is chance.
+        error = f" ± {row['standard_error']:.2f}" if len(row["float32"]) > 1 else ""
+        apart = f"{row['points']:+.2f}{error}{missed}"
         lines.append(f"| {row['work']} | {cells[0]} | {cells[1]} | {apart} |")
     return "\n".join([about(found), "", ACCURACY_HEAD, *lines]) + "\n"
 

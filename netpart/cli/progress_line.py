@@ -19,9 +19,6 @@ from netpart.progress import listen_to_progress
 T = TypeVar("T")
 SILENT, EVERY = 1.0, 0.5
 """Seconds without a line, and between two lines."""
-SWITCH = 0.001
-"""Seconds for which a thread computes while others wait to. Python's own 5 ms would delay the line by 5 ms for each
-thread that waits."""
 LEAST = 0.02
 """Least share of the work that has to be done before the time left is estimated from it."""
 CLEAR = "\r\x1b[K"
@@ -93,12 +90,9 @@ class ProgressLine:
         # A thread of its own: one step of the work may take many seconds without a report.
         thread = Thread(target=self._write_until_over, daemon=True)
         thread.start()
-        usual = sys.getswitchinterval()
-        sys.setswitchinterval(SWITCH)
         try:
             yield
         finally:
-            sys.setswitchinterval(usual)
             self.over.set()
             thread.join()
             ProgressLine.silent_from = perf_counter()

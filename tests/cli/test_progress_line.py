@@ -74,14 +74,6 @@ def test_a_verb_is_not_silent_for_two_seconds(words: str) -> None:
     assert max(after - before for before, after in pairwise(times)) < 2.0
 
 
-def test_threads_take_short_turns_while_a_line_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    usual = sys.getswitchinterval()
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with show_progress("something"):
-        assert sys.getswitchinterval() == pytest.approx(progress_line.SWITCH)
-    assert sys.getswitchinterval() == usual
-
-
 def test_the_time_left_follows_from_the_share_that_is_done() -> None:
     line = ProgressLine("cutting")
     line.started = line.part_started = 100.0

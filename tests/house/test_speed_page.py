@@ -64,6 +64,8 @@ def test_accuracies_are_shown_seed_by_seed() -> None:
     row = {"work": "net", "float32": [90.0, 91.25], "bfloat16": [89.0, 91.0], "points": -0.625, "standard_error": 0.375}
     page = accuracy_table(about | {"rows": [row]})
     assert page.endswith("| net | 90.0 91.2 | 89.0 91.0 | -0.62 ± 0.38 (missed) |\n")
+    alone = {"work": "net", "float32": [90.0], "bfloat16": [91.0], "points": 1.0, "standard_error": 0.0}
+    assert accuracy_table(about | {"rows": [alone]}).endswith("| net | 90.0 | 91.0 | +1.00 |\n")
 
 
 @pytest.mark.parametrize("command", re.findall(r"^netpart (profile .*?)(?:   |$)", MANUAL, flags=re.MULTILINE))

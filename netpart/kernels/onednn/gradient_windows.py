@@ -11,8 +11,8 @@ of random convolutions on arrays between guards; ``tests/kernels/onednn/test_ran
     in bfloat16, a kernel of   equal strides
     one element
 
-Causal convolutions in bfloat16 are thus refused, whatever their length: they have a whole window of padding before the
-input. Other implementations of oneDNN (brgconv, gemm) are right, but which one it takes is known only when it has
+Causal convolutions in bfloat16 are thus refused, whatever their length: all of their padding is before the input.
+Other implementations of oneDNN (brgconv, gemm) are right, but which one it takes is known only when it has
 described a primitive.
 """
 

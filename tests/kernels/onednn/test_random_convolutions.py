@@ -106,6 +106,7 @@ FLAT = convolution(16, 48, 1, (5, 9, 6), (7, 1, 5), (2, 2, 2), ((3, 3), (0, 0), 
 UNEVEN = convolution(5, 3, 4, (6, 9), (1, 1), (2, 1), ((0, 0), (0, 0)))
 """Written outside of its workspace in bfloat16."""
 WIDE = convolution(16, 48, 16, (5, 9, 6), (7, 1, 5), (2, 2, 2), ((3, 3), (0, 0), (2, 2)))
+"""The same with several filters: of one, all orders of memory are equal."""
 CAUSAL = convolution(16, 32, 32, (3,), (3,), (4,), ((2, 2),))
 BORDER = convolution(2, 32, 16, (2, 9, 9), (3, 3, 3), (1, 1, 1), ((1, 0), (1, 1), (1, 1)))
 DILATED = convolution(2, 8, 64, (3, 4, 6), (5, 3, 5), (2, 1, 1), ((3, 4), (0, 1), (4, 4)), 1, (1, 1, 2))
