@@ -7,12 +7,14 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, Self
 
+from benchmarks.core_distance import NEAR_CORES
 from benchmarks.machine import ROOT, environment, peaks
 from benchmarks.prepare import WARM_UP, Prepared
 
@@ -58,12 +60,19 @@ def netpart(
 ) -> None:  # fmt: skip
     """Train for ``steps`` steps with ``netpart run``, as the job is written or by a ``plan`` of it for as many steps.
 
+    With several workers or threads, it is repeated if two cores were apart (``core_distance``).
     Raises RuntimeError, with the output of the command, if that fails.
     """
     prepared.write_job(steps)
+    run = partial(_train, plan or prepared.job, workers, threads, arguments)
+    timed.add(*(NEAR_CORES.steady(run) if workers * threads > 1 else run()))
+
+
+def _train(job: Path, workers: int, threads: int, arguments: Sequence[str]) -> tuple[list[float], float, int]:
+    """The seconds of all steps, the mean loss, and the bytes of a worker at most."""
     with TemporaryDirectory() as folder:
         summary, log = Path(folder) / "summary.json", Path(folder) / "log.txt"
-        call = [sys.executable, "-m", "netpart", "run", str(plan or prepared.job), "--workers", str(workers)]
+        call = [sys.executable, "-m", "netpart", "run", str(job), "--workers", str(workers)]
         options = ["--workspace", folder, "--summary", str(summary), *arguments]
         with log.open("w") as output:
             process = subprocess.Popen(
@@ -73,7 +82,7 @@ def netpart(
         if process.returncode:
             raise RuntimeError(f"{' '.join([*call, *options])}: exit code {process.returncode}: {log.read_text()}")
         found = json.loads(summary.read_text(encoding="utf-8"))
-    timed.add(found["step_seconds"], found["train"]["loss/loss"], peak)
+    return found["step_seconds"], found["train"]["loss/loss"], peak
 
 
 def recommended(prepared: Prepared, steps: int, workers: int, threads: int) -> Path:
@@ -81,7 +90,8 @@ def recommended(prepared: Prepared, steps: int, workers: int, threads: int) -> P
     prepared.write_job(steps)
     found = prepared.folder / "plan.conf"
     call = [sys.executable, "-m", "netpart", "plan", str(prepared.job), "--workers", str(workers), "--by", "profile"]
-    subprocess.run([*call, "-o", str(found)], env=environment(threads), stdout=subprocess.DEVNULL, cwd=ROOT, check=True)
+    options = {"env": environment(threads), "stdout": subprocess.DEVNULL, "cwd": ROOT}
+    NEAR_CORES.steady(lambda: subprocess.run([*call, "-o", str(found)], check=True, **options))
     return found
 
 
@@ -101,9 +111,13 @@ def watched(process: subprocess.Popen[Any]) -> int:
 
 
 class Peer:
-    """A program of benchmarks.peers that answers commands; leaving the context ends it."""
+    """A program of benchmarks.peers that answers commands; leaving the context ends it.
 
-    def __init__(self, module: str, threads: int, *arguments: object) -> None:
+    ``processes``: how many of its processes, of ``threads`` each, work at the same time.
+    """
+
+    def __init__(self, module: str, threads: int, *arguments: object, processes: int = 1) -> None:
+        self.cores = processes * threads
         self.call = [sys.executable, "-m", f"benchmarks.peers.{module}", *map(str, arguments), str(threads)]
         self.process = subprocess.Popen(
             self.call, env=environment(threads), stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT, text=True
@@ -122,8 +136,9 @@ class Peer:
         return found
 
     def play(self, timed: Timed, steps: int, layout: str, compiled: bool = False) -> None:
-        """Play ``steps`` steps of one variant. Its memory is that of the first run."""
-        found = self.ask(layout=layout, compiled=compiled, steps=steps)
+        """Play ``steps`` steps of one variant, again if two cores were apart. Its memory is that of the first run."""
+        ask = partial(self.ask, layout=layout, compiled=compiled, steps=steps)
+        found = NEAR_CORES.steady(ask) if self.cores > 1 else ask()
         timed.add(found["seconds"], sum(found["losses"]) / steps, timed.peak or found["peak"])
         timed.imported = found["imported"]
 

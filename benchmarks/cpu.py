@@ -23,6 +23,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.contest import LAST, PLAIN, Peer, Timed, check_losses, netpart
+from benchmarks.core_distance import NEAR_CORES
 from benchmarks.load import Watch, begin_watch
 from benchmarks.machine import gemm, imported
 from benchmarks.nets import BLOCKS, NETS, PUBLISHED
@@ -63,7 +64,7 @@ def main() -> int:
             args.output or RESULTS / ("cpu-bfloat16.json" if narrow else "cpu.json"),
             rows,
             PACKAGES,
-            {"settings": about},
+            {"settings": about | NEAR_CORES.counts()},
         )
     return 0 if args.quick else finish(rows)
 

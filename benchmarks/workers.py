@@ -21,6 +21,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.contenders import TORCH, Bench
 from benchmarks.contest import LAST, PLAIN, Peer, Timed, check_losses, netpart, recommended
+from benchmarks.core_distance import NEAR_CORES
 from benchmarks.cpu import MEMORY_GOAL
 from benchmarks.load import begin_watch
 from benchmarks.machine import imported
@@ -53,7 +54,7 @@ def main() -> int:
         rows.extend(found)
         if args.output or not args.quick:
             about = {"load_of_others": watch.others(), "rounds": args.rounds, "kernels": args.kernels or "auto"}
-            write(args.output or RESULTS / "workers.json", rows, PACKAGES, {"settings": about})
+            write(args.output or RESULTS / "workers.json", rows, PACKAGES, {"settings": about | NEAR_CORES.counts()})
 
     with TemporaryDirectory() as folder:
         base = imported()
@@ -76,7 +77,7 @@ def net_rows(prepared: Prepared, base: int, args: argparse.Namespace) -> list[Ro
     theirs = {layout: Timed() for layout in ((PLAIN, LAST) if prepared.net.conv else (PLAIN,))}
     schemes = {"DATA": Timed()} | ({} if prepared.net.name != "mlp" else {name: Timed() for name in SCHEMES})
     plan = recommended(prepared, steps, WORKERS, THREADS)
-    with Peer("torch_ddp", THREADS, prepared.folder, WORKERS) as peer:
+    with Peer("torch_ddp", THREADS, prepared.folder, WORKERS, processes=WORKERS) as peer:
         for _ in range(args.rounds):
             for scheme, timed in schemes.items():
                 netpart(prepared, timed, steps, WORKERS, THREADS, ["--scheme", scheme.lower(), *args.arguments])

@@ -8,7 +8,7 @@ Variances are merged as in Chan et al., Algorithms for Computing the Sample Vari
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import prod
+from math import gcd, prod
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,8 @@ from netpart.spec import Shape
 
 MOST = 1024
 """The most places that oneDNN adds up in one run."""
+IMAGES = 16
+"""The most images of a portion. oneDNN divides images evenly among its threads, but not the places of one image."""
 
 
 def count_places(shape: Shape) -> int:
@@ -37,8 +39,9 @@ def cut_portions(shape: Shape) -> list[tuple[int, int]]:
 
 
 def portion_desc(shape: Shape, size: int, dtype: str = "float32") -> MemoryDesc:
-    """The descriptor of ``size`` places of a channels-last tensor."""
-    return MemoryDesc.last((1, shape[1], 1, size), dtype)
+    """The descriptor of ``size`` places of a channels-last tensor, as several small images."""
+    images = gcd(size, IMAGES)
+    return MemoryDesc.last((images, shape[1], 1, size // images), dtype)
 
 
 class PortionSums:
