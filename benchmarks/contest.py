@@ -90,8 +90,9 @@ def recommended(prepared: Prepared, steps: int, workers: int, threads: int) -> P
     prepared.write_job(steps)
     found = prepared.folder / "plan.conf"
     call = [sys.executable, "-m", "netpart", "plan", str(prepared.job), "--workers", str(workers), "--by", "profile"]
-    options = {"env": environment(threads), "stdout": subprocess.DEVNULL, "cwd": ROOT}
-    NEAR_CORES.steady(lambda: subprocess.run([*call, "-o", str(found)], check=True, **options))
+    whole = [*call, "-o", str(found)]
+    run = partial(subprocess.run, whole, env=environment(threads), stdout=subprocess.DEVNULL, cwd=ROOT, check=True)
+    NEAR_CORES.steady(run)
     return found
 
 

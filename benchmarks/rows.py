@@ -9,7 +9,7 @@ import json
 import os
 import platform
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
@@ -60,6 +60,15 @@ class Row:
         goal = "" if self.goal is None else f", goal {self.goal:g}{': missed' if self.missed else ''}"
         spread = f" ({min(self.runs):.2f} to {max(self.runs):.2f})" if self.runs else ""
         return f"{self.work}: {self.ratio:.2f}{spread} against {self.against}{goal}"
+
+
+def read_rows(path: Path) -> list[Row]:
+    """The rows that ``write`` has written to ``path``; none if there is no such file."""
+    if not path.exists():
+        return []
+    found = json.loads(path.read_text(encoding="utf-8"))["rows"]
+    known = {field.name for field in fields(Row)}
+    return [Row(**{name: value for name, value in row.items() if name in known}) for row in found]
 
 
 def write(path: Path, rows: Sequence[Row], packages: Sequence[str], more: Mapping[str, Any] | None = None) -> None:

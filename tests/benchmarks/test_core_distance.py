@@ -45,7 +45,14 @@ def test_cores_that_stay_apart_end_the_repetitions(monkeypatch: pytest.MonkeyPat
     near = NearCores(lambda: FAR, NEAR)
     near.steady(lambda: runs.append(1))
     assert len(runs) == RUNS
-    assert (near.repeated, near.accepted) == (RUNS, 1)
+    assert (near.repeated, near.accepted) == (RUNS - 1, 1)
+
+
+def test_long_runs_are_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(core_distance, "PATIENCE", -1.0)
+    near = NearCores(lambda: FAR, NEAR)
+    near.steady(lambda: None)
+    assert (near.repeated, near.accepted) == (0, 1)
 
 
 def test_the_quickest_handover_so_far_is_what_others_are_compared_with() -> None:
