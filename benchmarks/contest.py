@@ -138,9 +138,15 @@ class Peer:
 
     def play(self, timed: Timed, steps: int, layout: str, compiled: bool = False) -> None:
         """Play ``steps`` steps of one variant, again if two cores were apart. Its memory is that of the first run."""
-        ask = partial(self.ask, layout=layout, compiled=compiled, steps=steps)
+        runs = list[dict[str, Any]]()
+
+        def ask() -> dict[str, Any]:
+            runs.append(self.ask(layout=layout, compiled=compiled, steps=steps))
+            return runs[-1]
+
         found = NEAR_CORES.steady(ask) if self.cores > 1 else ask()
-        timed.add(found["seconds"], sum(found["losses"]) / steps, timed.peak or found["peak"])
+        # A run that is repeated goes on with the training of the one before: the loss is that of the first.
+        timed.add(found["seconds"], sum(runs[0]["losses"]) / steps, timed.peak or found["peak"])
         timed.imported = found["imported"]
 
     def __enter__(self) -> Self:

@@ -68,7 +68,9 @@ def read_rows(path: Path) -> list[Row]:
         return []
     found = json.loads(path.read_text(encoding="utf-8"))["rows"]
     known = {field.name for field in fields(Row)}
-    return [Row(**{name: value for name, value in row.items() if name in known}) for row in found]
+    # JSON has lists for tuples.
+    kept = ({name: value for name, value in row.items() if name in known} for row in found)
+    return [Row(**{n: tuple(v) if isinstance(v, list) else v for n, v in row.items()}) for row in kept]
 
 
 def write(path: Path, rows: Sequence[Row], packages: Sequence[str], more: Mapping[str, Any] | None = None) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from benchmarks.contest import Peer, Timed, check_losses, netpart
+from benchmarks.cpu import share_rows
 from benchmarks.machine import children, gemm, imported
 from benchmarks.nets import BATCHES, NETS, job, smaller
 from benchmarks.options import chosen
 from benchmarks.prepare import FEWEST, MOST, WARM_UP, Prepared, prepare
+from benchmarks.rows import Row, read_rows, write
 from benchmarks.workers import compared
 
 STEPS = 6
@@ -61,10 +65,28 @@ def test_a_contender_with_another_loss_is_wrong() -> None:
 def test_rows_of_two_workers(prepared: Prepared) -> None:
     schemes = {"DATA": timed(2.0, 150 * MEBI), "COLUMN_ROW": timed(1.0)}
     peers = {"plain": timed(4.0), "channels last": timed(3.0)}
-    rows = compared(prepared, 50 * MEBI, schemes, peers, timed(3.0), timed(1.5))
-    assert [round(row.ratio, 2) for row in rows] == [1.5, 1.5, 2.0, 2.0, 2.0, 2.0, 3.0]
+    rows = compared(prepared, 50 * MEBI, schemes, peers, timed(2.7), timed(1.5))
+    assert [round(row.ratio, 2) for row in rows] == [1.5, 1.35, 1.8, 2.0, 2.0, 2.0, 3.0]
     assert rows[-1].work.endswith("COLUMN_ROW")
-    assert [row.missed for row in rows] == [False, True, False, False, False, False, False]
+    assert [row.missed for row in rows] == [False, False, True, False, False, False, False]
+
+
+def test_the_share_of_the_peak_on_two_threads_is_compared_with_that_on_one(prepared: Prepared) -> None:
+    about = f"{prepared.net.title}, batch {prepared.net.batch}"
+    rows = [
+        Row(f"{about}, {threads}", "PyTorch", 1.0, 2.0, shares=(share, 0.1))
+        for threads, share in (("1 thread", 0.5), ("2 threads", 0.4))
+    ]
+    (found,) = share_rows([prepared], rows)
+    assert (found.ratio, found.missed) == (0.8, True)
+    assert not share_rows([prepared], rows[:1])
+
+
+def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
+    rows = [Row("LeNet", "PyTorch", 1.0, 2.0, goal=1.5, runs=(1.9, 2.1), shares=(0.5, 0.25)), Row("MLP", "a", 1.0, 3.0)]
+    write(tmp_path / "rows.json", rows, ())
+    assert read_rows(tmp_path / "rows.json") == rows
+    assert not read_rows(tmp_path / "other.json")
 
 
 def test_nets_are_chosen_by_name() -> None:

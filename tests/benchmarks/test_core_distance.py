@@ -40,7 +40,7 @@ def test_a_run_starts_when_the_cores_are_near(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_cores_that_stay_apart_end_the_repetitions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(core_distance, "PATIENCE", 0.0)
+    monkeypatch.setattr(core_distance, "PATIENCE", 0.05)
     runs: list[int] = []
     near = NearCores(lambda: FAR, NEAR)
     near.steady(lambda: runs.append(1))
