@@ -1,7 +1,7 @@
 """One worker compared with PyTorch, with 1 and 2 threads: time of a training step, share of the GEMM peak, memory.
 
     python -m benchmarks.cpu                        about fifteen minutes; benchmarks/results/cpu.json
-    python -m benchmarks.cpu --nets lenet,mlp --rounds 5
+    python -m benchmarks.cpu --nets lenet,mlp       these alone; the rows of other nets stay as they are in the file
     python -m benchmarks.cpu --quick                a short trial of everything; writes nothing without -o
     python -m benchmarks.cpu --precision bfloat16   in bfloat16, with PyTorch's autocast; results/cpu-bfloat16.json
 
@@ -29,7 +29,7 @@ from benchmarks.machine import gemm, imported
 from benchmarks.nets import BLOCKS, NETS, PUBLISHED
 from benchmarks.options import BFLOAT16, FLOAT32, PACKAGES, parse
 from benchmarks.prepare import Prepared, prepare
-from benchmarks.rows import CORES, RESULTS, Row, finish, write
+from benchmarks.rows import CORES, MEAN, RESULTS, Row, finish, rows_of_others, write
 
 GEMM_GOALS = {"alexnet": 0.65, "resnet18": 0.75, "unet3d": 0.65, "mlp": 0.75, "gpt": 0.7}
 MEAN_GOALS = {1: 1.45, 2: 1.5}
@@ -53,28 +53,23 @@ def main() -> int:
     args = parse("cpu", "time one worker, compared with PyTorch", narrow=NARROW)
     narrow = args.precision == BFLOAT16
     watch = begin_watch("benchmarks.cpu", args.loaded)
-    rows: list[Row] = []
+    path = args.output or RESULTS / ("cpu-bfloat16.json" if narrow else "cpu.json")
+    rows = [] if args.quick else rows_of_others(path, (net.title for net in args.nets))
     with TemporaryDirectory() as folder:
         nets = [prepare(net, Path(folder)) for net in args.nets]
         base = imported()
         for threads in sorted({1, min(2, CORES)}):
             rows += narrow_rows(nets, threads, args) if narrow else timed_rows(nets, threads, base, args)
-        rows += [] if narrow else share_rows(nets, rows)
+        rows += [] if narrow else [*share_rows(nets, rows), *mean_rows(rows)]
     if args.output or not args.quick:
         about = {"load_of_others": watch.others(), "rounds": args.rounds, "kernels": args.kernels or "auto"}
-        write(
-            args.output or RESULTS / ("cpu-bfloat16.json" if narrow else "cpu.json"),
-            rows,
-            PACKAGES,
-            {"settings": about | NEAR_CORES.counts()},
-        )
+        write(path, rows, PACKAGES, {"settings": about | NEAR_CORES.counts()})
     return 0 if args.quick else finish(rows)
 
 
 def timed_rows(nets: list[Prepared], threads: int, base: int, args: argparse.Namespace) -> list[Row]:
     """All rows of one number of threads."""
     rows = list[Row]()
-    ratios = list[float]()
     peak = gemm(threads)
     for prepared in nets:
         watch = Watch()
@@ -89,14 +84,20 @@ def timed_rows(nets: list[Prepared], threads: int, base: int, args: argparse.Nam
         )
         reached = Row(about, "the GEMM peak", ours.median, least, "s/step", GEMM_GOALS.get(prepared.net.name))
         found = [timed, reached, *(memory_rows(about, ours, plain, base) if threads == 1 else ())]
-        ratios.append(timed.ratio)
         rows += (replace(row, load=watch.others()) for row in found)
         print(*found, sep="\n", flush=True)
-    mean = prod(ratios) ** (1 / len(ratios))
-    return [
-        *rows,
-        Row(f"geometric mean, {words(threads)}", "PyTorch", 1.0, mean, "of PyTorch's time", MEAN_GOALS[threads]),
-    ]
+    return rows
+
+
+def mean_rows(rows: list[Row]) -> list[Row]:
+    """The geometric means of the ratios to PyTorch, of each number of threads."""
+    found = []
+    for threads, goal in MEAN_GOALS.items():
+        ratios = [row.ratio for row in rows if row.shares and row.work.endswith(words(threads))]
+        if ratios:
+            mean = prod(ratios) ** (1 / len(ratios))
+            found.append(Row(f"{MEAN}, {words(threads)}", "PyTorch", 1.0, mean, "of PyTorch's time", goal))
+    return found
 
 
 def share_rows(nets: list[Prepared], rows: list[Row]) -> list[Row]:

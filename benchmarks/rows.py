@@ -62,15 +62,29 @@ class Row:
         return f"{self.work}: {self.ratio:.2f}{spread} against {self.against}{goal}"
 
 
+MEAN = "geometric mean"
+"""How the work of a row begins that is the mean over all nets."""
+NAMES = {field.name for field in fields(Row)}
+"""The names of what a row is made of."""
+
+
 def read_rows(path: Path) -> list[Row]:
     """The rows that ``write`` has written to ``path``; none if there is no such file."""
     if not path.exists():
         return []
-    found = json.loads(path.read_text(encoding="utf-8"))["rows"]
-    known = {field.name for field in fields(Row)}
-    # JSON has lists for tuples.
-    kept = ({name: value for name, value in row.items() if name in known} for row in found)
-    return [Row(**{n: tuple(v) if isinstance(v, list) else v for n, v in row.items()}) for row in kept]
+    rows: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["rows"]
+    return [Row(**{name: _as_written(value) for name, value in row.items() if name in NAMES}) for row in rows]
+
+
+def rows_of_others(path: Path, titles: Iterable[str]) -> list[Row]:
+    """The rows in ``path``, without the means over all nets, of nets that have none of ``titles``."""
+    begun = tuple(f"{title}, batch" for title in titles)
+    return [row for row in read_rows(path) if not row.work.startswith((*begun, MEAN))]
+
+
+def _as_written(value: Any) -> Any:
+    """A value of a row: JSON has lists for tuples."""
+    return tuple(value) if isinstance(value, list) else value
 
 
 def write(path: Path, rows: Sequence[Row], packages: Sequence[str], more: Mapping[str, Any] | None = None) -> None:

@@ -29,7 +29,7 @@ from benchmarks.mlp import Work
 from benchmarks.nets import NETS, PUBLISHED
 from benchmarks.options import PACKAGES, parse
 from benchmarks.prepare import Prepared, prepare
-from benchmarks.rows import RESULTS, Row, finish, read_rows, write
+from benchmarks.rows import MEAN, RESULTS, Row, finish, rows_of_others, write
 
 WORKERS, THREADS = 2, 1
 SCHEMES = ("COLUMN_ROW", "GATHER_SCATTER", "ALTSPLIT")
@@ -40,7 +40,7 @@ DDP_GOAL = 2.0
 TENSOR_GOAL = 1.5
 WIDTHS = 784, 2500, 2000, 1500, 1000, 500, 10
 DDP, ALONE = "PyTorch DDP", "netpart, 1 worker"
-CUT_DATA, MEAN = "2 workers, DATA", "geometric mean, 2 workers"
+CUT_DATA = "2 workers, DATA"
 
 
 def main() -> int:
@@ -48,8 +48,7 @@ def main() -> int:
     args = parse("workers", "time two workers, compared with PyTorch's", NETS | PUBLISHED)
     rows = list[Row]()
     path = args.output or RESULTS / "workers.json"
-    titles = tuple(net.title + "," for net in args.nets)
-    stay = [] if args.quick else [row for row in read_rows(path) if not row.work.startswith((*titles, MEAN))]
+    stay = [] if args.quick else rows_of_others(path, (net.title for net in args.nets))
     watch = begin_watch("benchmarks.workers", args.loaded)
 
     def keep(found: list[Row]) -> None:
@@ -64,7 +63,7 @@ def main() -> int:
         for net in args.nets:
             keep(net_rows(prepare(net, Path(folder)), base, args))
     ratios = [row.ratio for row in (*stay, *rows) if row.work.endswith(CUT_DATA) and row.against == DDP]
-    keep([Row(MEAN, DDP, 1.0, prod(ratios) ** (1 / len(ratios)), "of DDP's time", MEAN_GOAL)])
+    keep([Row(f"{MEAN}, 2 workers", DDP, 1.0, prod(ratios) ** (1 / len(ratios)), "of DDP's time", MEAN_GOAL)])
     if any(net.name == "mlp" for net in args.nets):
         keep([tensor_row(args)])
     return 0 if args.quick else finish(rows)

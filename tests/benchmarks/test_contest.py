@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks.contest import Peer, Timed, check_losses, netpart
-from benchmarks.cpu import share_rows
+from benchmarks.cpu import mean_rows, share_rows
 from benchmarks.machine import children, gemm, imported
 from benchmarks.nets import BATCHES, NETS, job, smaller
 from benchmarks.options import chosen
 from benchmarks.prepare import FEWEST, MOST, WARM_UP, Prepared, prepare
-from benchmarks.rows import Row, read_rows, write
+from benchmarks.rows import Row, read_rows, rows_of_others, write
 from benchmarks.workers import compared
 
 STEPS = 6
@@ -87,6 +87,29 @@ def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
     write(tmp_path / "rows.json", rows, ())
     assert read_rows(tmp_path / "rows.json") == rows
     assert not read_rows(tmp_path / "other.json")
+
+
+def test_rows_of_other_nets_stay(tmp_path: Path) -> None:
+    works = (
+        "LeNet, batch 64, 1 thread",
+        "ResNet-18, batch 16",
+        "ResNet-18 at 224, batch 16",
+        "geometric mean, 1 thread",
+    )
+    write(tmp_path / "rows.json", [Row(work, "PyTorch", 1.0, 2.0) for work in works], ())
+    found = rows_of_others(tmp_path / "rows.json", ["ResNet-18", "MLP"])
+    assert [row.work for row in found] == [works[0], works[2]]
+
+
+def test_the_means_are_those_of_each_number_of_threads() -> None:
+    rows = [
+        Row(f"{net}, batch 1, {threads}", "PyTorch", 1.0, ratio, shares=(0.5, 0.5))
+        for net, threads, ratio in (("a", "1 thread", 1.0), ("b", "1 thread", 4.0), ("a", "2 threads", 3.0))
+    ]
+    reached = Row("a, batch 1, 1 thread", "the GEMM peak", 1.0, 9.0)
+    assert [(row.work, round(row.ratio, 9)) for row in mean_rows([*rows, reached])] == [
+        ("geometric mean, 1 thread", 2.0), ("geometric mean, 2 threads", 3.0),
+    ]  # fmt: skip
 
 
 def test_nets_are_chosen_by_name() -> None:
