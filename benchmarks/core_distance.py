@@ -3,10 +3,10 @@
     python -m benchmarks.core_distance              microseconds of one handover
 
 A virtual machine does not keep its place: for some seconds or minutes its host runs two of its cores on different
-chips, or on parts of one chip with caches of their own. Products are as fast as before, but what one core writes takes
-six times as long to the other one. A step of LeNet on two threads then takes 11 ms instead of 7, in netpart and in
-PyTorch alike, and nothing in the machine counts it. So a run of several threads or processes is repeated if its cores
-were apart.
+chips, or on parts of one chip with caches of their own. Products are as fast as before. But a word that one core writes
+takes six times as long to the other one, and 256 KiB two and a half times. A step of LeNet on two threads then takes 11
+ms instead of 7, PyTorch's becomes longer, too, and nothing in the machine counts it. So a run of several threads or
+processes is repeated if its cores were apart.
 """
 
 from __future__ import annotations

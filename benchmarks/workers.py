@@ -39,6 +39,8 @@ PLAN_GOAL = 1.85
 DDP_GOAL = 2.0
 TENSOR_GOAL = 1.5
 WIDTHS = 784, 2500, 2000, 1500, 1000, 500, 10
+TENSOR_TITLE = f"MLP {'-'.join(map(str, WIDTHS))}"
+"""How the work of the row of tensor parallelism begins."""
 DDP, ALONE = "PyTorch DDP", "netpart, 1 worker"
 CUT_DATA = "2 workers, DATA"
 
@@ -48,7 +50,8 @@ def main() -> int:
     args = parse("workers", "time two workers, compared with PyTorch's", NETS | PUBLISHED)
     rows = list[Row]()
     path = args.output or RESULTS / "workers.json"
-    stay = [] if args.quick else rows_of_others(path, (net.title for net in args.nets))
+    titles = [title for net in args.nets for title in (net.title, *([TENSOR_TITLE] if net.name == "mlp" else []))]
+    stay = [] if args.quick else rows_of_others(path, titles)
     watch = begin_watch("benchmarks.workers", args.loaded)
 
     def keep(found: list[Row]) -> None:
