@@ -13,6 +13,7 @@ from netpart.kernels import reference
 from netpart.kernels.activation import Kind
 from netpart.kernels.onednn import kernels as onednn_kernels
 from netpart.kernels.onednn import winograd
+from netpart.kernels.onednn.gradient_windows import has_right_gradients
 from netpart.kernels.onednn.library import OneDnnRefused
 from netpart.kernels.onednn.winograd import WinogradCalls, winograd_pays
 from netpart.kernels.onednn.winograd_tiles import A, B, G, LineTiles, equal_strip
@@ -93,7 +94,9 @@ def test_agrees_with_the_reference(case: Case, below: str, above: str, activatio
     with patch.multiple(winograd, RATE=0, BYTES=size):
         kernels = fast()
         found = results(kernels, case, (below, above), activation)
-    assert not kernels.refusals
+    # Windows whose gradients oneDNN has wrong are refused where too few lines are left for tiles.
+    x, y = (np.empty(shape, np.float32) for shape in (case.x, case.y))
+    assert not kernels.refusals or not has_right_gradients(x, y, case.window)
     for got, expected in zip(found, wanted, strict=True):
         near(got, expected)
 
