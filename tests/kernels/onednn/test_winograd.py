@@ -97,8 +97,9 @@ def test_agrees_with_the_reference(case: Case, below: str, above: str, activatio
     # Windows whose gradients oneDNN has wrong are refused where too few lines are left for tiles.
     x, y = (np.empty(shape, np.float32) for shape in (case.x, case.y))
     assert not kernels.refusals or not has_right_gradients(x, y, case.window)
-    for got, expected in zip(found, wanted, strict=True):
-        near(got, expected)
+    # What is rounded are the sums before the activation: tanh of a small sum has the error of its large terms.
+    for got, expected, sums in zip(found, wanted, results(REFERENCE, case), strict=True):
+        near(got, expected, sums=sums)
 
 
 def test_a_refused_tile_leaves_the_direct_convolution_of_onednn() -> None:
