@@ -70,10 +70,9 @@ NAMES = {field.name for field in fields(Row)}
 
 def read_rows(path: Path) -> list[Row]:
     """The rows that ``write`` has written to ``path``; none if there is no such file."""
-    if not path.exists():
-        return []
-    rows: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["rows"]
-    return [Row(**{name: _as_written(value) for name, value in row.items() if name in NAMES}) for row in rows]
+    return [
+        Row(**{name: _as_written(value) for name, value in row.items() if name in NAMES}) for row in kept_rows(path)
+    ]
 
 
 def rows_of_others(path: Path, titles: Iterable[str]) -> list[Row]:

@@ -19,12 +19,11 @@ PIECE = 4 << 20
 
 def copy_in_pieces(target: NDArray[Any], values: NDArray[Any]) -> None:
     """Copy ``values`` to ``target``, of the same shape, by as many threads as kernels may use."""
-    if target.nbytes < 2 * PIECE:
-        return np.copyto(target, values)
     threads = kernel_threads(os.environ)
     pieces = min(threads, target.nbytes // PIECE, len(target) if target.ndim else 0)
     if pieces < 2:
-        return np.copyto(target, values)
+        np.copyto(target, values)
+        return
     ends = [len(target) * i // pieces for i in range(pieces + 1)]
     parts = [slice(*pair) for pair in pairwise(ends)]
     # NumPy lets other threads run while it copies.
