@@ -30,7 +30,8 @@ def lying(order: str, array: Array) -> Array:
     return np.moveaxis(np.ascontiguousarray(np.moveaxis(array, 1, -1)), -1, 1) if order == "last" else array
 
 
-def near(got: Array, wanted: Array, tolerance: float = 2e-5, sums: Array | None = None) -> None:
-    """Asserts equality relative to the largest element; for bounded functions of ``sums``, to the largest of these."""
-    largest = float(np.max(np.abs(wanted if sums is None else sums), initial=0))
-    np.testing.assert_allclose(got, wanted, rtol=tolerance, atol=tolerance * max(1.0, largest))
+def near(got: Array, wanted: Array, tolerance: float = 2e-5) -> None:
+    """Asserts equality relative to the largest element."""
+    np.testing.assert_allclose(
+        got, wanted, rtol=tolerance, atol=tolerance * max(1.0, float(np.max(np.abs(wanted), initial=0)))
+    )
