@@ -9,6 +9,7 @@ writes it to the worker's log before the guard itself ends.
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
 from collections.abc import Mapping
@@ -18,6 +19,10 @@ from netpart.errors import NetpartError, TransportError
 from netpart.launch.control.cores import own_thread_variables
 from netpart.launch.teams.exit_status import describe_exit
 from netpart.launch.teams.worker_entry import die_with_parent, ignore_coordinator_signals
+
+CRASH_SECONDS = 0.5
+"""How long mpiexec does not learn that a worker crashed: its link may have crashed because a peer was killed, and the
+guard of that one must have logged it before mpiexec ends all of them."""
 
 
 def _start_mpi_worker() -> int:
@@ -50,6 +55,8 @@ def fork_guarded_worker() -> None:
     if code:
         sys.stderr.write(f"process {worker} ended: {describe_exit(code)}\n")
         sys.stderr.flush()
+        if code < 0 and code != -signal.SIGKILL:
+            select.select([os.pidfd_open(os.getppid())], [], [], CRASH_SECONDS)
         os.kill(os.getpid(), signal.SIGKILL)
     os._exit(0)
 
