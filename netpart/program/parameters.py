@@ -13,8 +13,8 @@ from netpart.program.accumulate import Accumulator
 from netpart.program.buffer_table import BufferTable
 from netpart.program.buffers import ARENA, FIXED, Order, View
 from netpart.program.instructions import Accumulate, Copy, Instruction, Update, Zero
-from netpart.program.memory_orders import channels_last_order
-from netpart.spec import FLOAT, Region, contains, extent, size
+from netpart.program.memory_orders import channels_last_order, rounded_order
+from netpart.spec import BFLOAT16, FLOAT, Region, contains, extent, size
 
 Key = tuple[int, int, int]
 """(micro-batch, part, slot) of one contribution to a parameter's gradient."""
@@ -100,7 +100,8 @@ class ParameterMemory:
         for parameter, spec, box in zip(node.params, node.layer.params, boxes, strict=True):
             view = None if box is None else self.held(parameter.name, box)
             for element in factors if spec.factor else (FLOAT,):
-                view = view and self.packed(view, parameter.name, element, phase, out)
+                order = rounded_order(spec) if factors == (BFLOAT16,) else ()
+                view = view and self.packed(view, parameter.name, element, phase, out, order)
             found.append(view)
         return found
 
@@ -109,14 +110,19 @@ class ParameterMemory:
         h = self.holding(name, box)
         return self.values[h].crop(box, self.holdings[h].box)
 
-    def packed(self, view: View, name: str, element: str, phase: int, out: list[Instruction]) -> View:
-        """``view`` as one run of memory of ``element``: itself, or a copy that all micro-batches share."""
+    def packed(
+        self, view: View, name: str, element: str, phase: int, out: list[Instruction], order: Order = ()
+    ) -> View:
+        """``view`` as one run of memory of ``element``: itself, or a copy that all micro-batches share, in ``order`` if
+        that is not ()."""
         buffer = self.memory.buffers[view.buffer]
         if buffer.dtype == element and self.memory.contiguous(view, buffer.order):
             return view
         copy = self.copied.get((phase, view, element))
         if copy is None:  # values change only after the last micro-batch, so one copy per step is enough
-            copy = self.copied[phase, view, element] = self.memory.new(name, view.shape, element, order=buffer.order)
+            copy = self.copied[phase, view, element] = self.memory.new(
+                name, view.shape, element, order=order or buffer.order
+            )
             out.append(Copy(copy, view))
         return copy
 

@@ -4,10 +4,11 @@ that oneDNN has wrong.
     x (B, C, *in) ──gather──▶ columns (places, C·k)      y = columns wᵀ      dw = dyᵀ columns
     dx            ◀─scatter──                            columns' = dy w
 
-A place is one position of one output image. The weights are read once, in the order in which they are stored; in
-bfloat16 a narrow copy of them is made. A direct convolution first copies them to an order of its own in every run,
-which takes as long as the convolution where there are fewer places than filters. Known as lowering: Chellapilla et al.,
-High Performance Convolutional Neural Networks, 2006, section 3.
+A place is one position of one output image. The weights are read once, in the order in which they are stored, which is
+also that of the columns: C·k, or k·C where the channels are last; in bfloat16 a narrow copy of them is made if they are
+not one. A direct convolution first copies them to an order of its own in every run, which takes as long as the
+convolution where there are fewer places than filters. Known as lowering: Chellapilla et al., High Performance
+Convolutional Neural Networks, 2006, section 3.
 """
 
 from __future__ import annotations
@@ -47,10 +48,15 @@ def is_gradient_lowered(x: Array, w: Array, y: Array, window: Window, groups: in
 def _can_lower(w: Array, y: Array, window: Window, groups: int) -> bool:
     """True if a product is possible: no groups, no dilation, w and y in the usual memory orders."""
     stretched = any(d > 1 for d in window.dilation)
-    usual = w.flags.c_contiguous and tidy_strides(
+    usual = (w.flags.c_contiguous or _is_channels_last(w)) and tidy_strides(
         y.shape, [s // y.itemsize for s in y.strides]
     ) == channels_last_strides(y.shape)
     return groups == 1 and not stretched and usual and _count_places(y) > 0
+
+
+def _is_channels_last(w: Array) -> bool:
+    """True if the weights (F, C, *k) lie as (F, *k, C), and not row-major."""
+    return not w.flags.c_contiguous and bool(np.moveaxis(w, 1, -1).flags.c_contiguous)
 
 
 def _count_places(y: Array) -> int:
@@ -63,7 +69,10 @@ class LoweredCalls:
     def __init__(self, calls: Calls, x: Array, w: Array, y: Array, window: Window) -> None:
         self.calls = calls
         self.taps = window_taps(x.shape[2:], y.shape[2:], window)
-        self.shape = (len(y), *y.shape[2:], x.shape[1], prod(window.kernel))
+        self.is_last = _is_channels_last(w)
+        kernel = prod(window.kernel)
+        inner = (kernel, x.shape[1]) if self.is_last else (x.shape[1], kernel)
+        self.shape = (len(y), *y.shape[2:], *inner)
         self.places = len(y) * prod(y.shape[2:])
         self.depth = prod(w.shape[1:])
         self.filters = len(w)
@@ -122,6 +131,8 @@ class LoweredCalls:
         """For each element of the kernel: its view of the columns, and the view of x that it reads."""
         # Made in every run, as the workspace that holds the columns may be another array then.
         columns = self.columns.array.view(dtype).reshape(self.shape)
+        if self.is_last:
+            columns = columns.swapaxes(-1, -2)
         return [(columns[:, *tap.outputs[1:], :, tap.index], x[:, *tap.inputs[1:], :]) for tap in self.taps]
 
     def _gather(self) -> None:

@@ -15,7 +15,7 @@ from netpart.kernels.reference import Kernels
 from netpart.layers.layer import MemoryReuse
 from netpart.layers.part import Call
 from netpart.plan.timings.part_question import PartQuestion, empty_ordered, ordered_numbers
-from netpart.program.memory_orders import channels_last_order
+from netpart.program.memory_orders import channels_last_order, rounded_order
 from netpart.spec import BFLOAT16, FLOAT, INT, TENSOR, Region, Shape, Spec, extent
 
 FORWARD, INPUTS, PARAMS, BACKWARD = "forward", "inputs", "params", "backward"
@@ -105,8 +105,10 @@ class PartCall:
             return None
         spec = self.question.layer.params[k]
         last = spec.channels_last and self.kernels.weights_last
-        element = TENSOR if spec.factor else str(self.kernels.dtype)
-        return self._array(extent(box), element, channels_last_order(len(box)) if last else ())
+        order = channels_last_order(len(box)) if last else ()
+        if not spec.factor:
+            return self._array(extent(box), str(self.kernels.dtype), order)
+        return self._array(extent(box), TENSOR, rounded_order(spec) if self.element == BFLOAT16 else order)
 
     def _classes(self, k: int) -> int:
         """The number below which the whole numbers of input ``k`` must be."""
