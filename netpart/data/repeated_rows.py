@@ -33,8 +33,8 @@ class RepeatedRows(RowSource):
 
 
 def _copy_or_none(array: NDArray[Any] | None) -> NDArray[Any] | None:
-    """A copy of the array; None for None."""
-    return None if array is None else array.copy()
+    """A copy of the array in its memory order, from which it is copied fastest; None for None."""
+    return None if array is None else array.copy("K")
 
 
 def repeat_batches(source: RowSource, batches: int) -> RowSource:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netpart.data import row_source
 from netpart.data.repeated_rows import repeat_batches
 from netpart.data.row_source import RowSource
 from netpart.data.synthetic import SyntheticRows
@@ -35,6 +37,16 @@ def test_what_was_read_may_be_written_over() -> None:
     data.fill(0)
     again.read(1, 0, BATCH, data, None)
     assert (data == first).all()
+
+
+def test_what_is_kept_has_the_memory_order_of_what_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    again = repeat_batches(SyntheticRows(SHAPE, 3, batch=BATCH), 1)
+    data = np.moveaxis(np.empty((BATCH, SHAPE[1], SHAPE[0]), np.float32), -1, 1)
+    copied: list[tuple[int, ...]] = []
+    monkeypatch.setattr(row_source, "copy_in_pieces", lambda target, values: copied.append(values.strides))
+    again.read(0, 0, BATCH, data, None)
+    again.read(1, 0, BATCH, data, None)
+    assert copied == [data.strides]
 
 
 def test_without_batches_every_one_is_new() -> None:
