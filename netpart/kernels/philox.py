@@ -10,10 +10,11 @@ where the element counts in row-major order within the uncut row. One block give
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 from math import pi
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +27,8 @@ WORD = 0xFFFFFFFF
 MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
 WEYL = 0x9E3779B9, 0xBB67AE85
 ROUNDS = 10
+APART = 2
+"""Rounds after which most words are still the same for all blocks of a row, or for all rows."""
 BLOCKS = 1 << 14
 """Blocks computed at once: 128 KiB per array of words."""
 
@@ -41,11 +44,32 @@ def philox4x32(xp: Any, words: Sequence[Array], spare: Array, key: Key) -> list[
 
     ``words``: four uint64 arrays of one shape, each element below 2^32; ``spare``: one more.
     """
+    return _encrypt(xp, words, spare, _round_constants(xp, key))
+
+
+class _RoundConstants(NamedTuple):
+    """The multipliers and the two words of the key of one round, as arrays: NumPy would convert numbers in each call,
+    which takes as long as mixing 1,000 words."""
+
+    m0: Array
+    m1: Array
+    k0: Array
+    k1: Array
+
+
+@lru_cache
+def _round_constants(xp: Any, key: Key) -> list[_RoundConstants]:
+    """Those of all rounds; kept, as a source of windows draws with one key in every step."""
+    keys = ([(word + i * step) & WORD for word, step in zip(key, WEYL, strict=True)] for i in range(ROUNDS))
+    return [_RoundConstants(*(xp.asarray(n, dtype="uint64") for n in (*MULTIPLIERS, *words))) for words in keys]
+
+
+def _encrypt(xp: Any, words: Sequence[Array], spare: Array, rounds: Iterable[_RoundConstants]) -> list[Array]:
+    """``philox4x32`` by these rounds."""
     c0, c1, c2, c3 = words
-    k0, k1 = key
-    for _ in range(ROUNDS):
-        xp.multiply(c0, MULTIPLIERS[0], out=c0)
-        xp.multiply(c2, MULTIPLIERS[1], out=c2)
+    for m0, m1, k0, k1 in rounds:
+        xp.multiply(c0, m0, out=c0)
+        xp.multiply(c2, m1, out=c2)
         # Products of words below 2^32 fit uint64: the high word is mixed into the other counter, the low word stays.
         for other, product, k in ((c1, c2, k0), (c3, c0, k1)):
             xp.right_shift(product, 32, out=spare)
@@ -53,9 +77,16 @@ def philox4x32(xp: Any, words: Sequence[Array], spare: Array, key: Key) -> list[
             xp.bitwise_xor(other, k, out=other)
             xp.bitwise_and(product, WORD, out=product)
         c0, c1, c2, c3 = c1, c2, c3, c0
-        k0 = (k0 + WEYL[0]) & WORD
-        k1 = (k1 + WEYL[1]) & WORD
     return [c0, c1, c2, c3]
+
+
+def _encrypt_apart(words: Sequence[Array], rounds: Iterable[_RoundConstants]) -> Sequence[Array]:
+    """The same in new arrays, whose shapes are those that the ``words``, of several shapes, have together."""
+    for m0, m1, k0, k1 in rounds:
+        c0, c1, c2, c3 = words
+        low, high = c0 * m0, c2 * m1
+        words = (high >> 32) ^ c1 ^ k0, high & WORD, (low >> 32) ^ c3 ^ k1, low & WORD
+    return words
 
 
 def _element_indices(box: Region, shape: Shape, start: int, stop: int) -> Array:
@@ -94,49 +125,55 @@ class UniformDraws:
         self.first = rows[0]
         quads, pick = _block_numbers(_element_indices(box, shape, 0, size(box)))
         self.quads = xp.asarray(quads)
-        self.pick = xp.asarray(pick)
+        # None: all words of all blocks are wanted, in order.
+        self.pick = None if np.array_equal(pick, np.arange(4 * len(quads))) else xp.asarray(pick)
+        self.features = len(pick)
         self.rows = xp.arange(*rows, dtype="uint64").reshape(-1, 1)
+        self.rounds = _round_constants(xp, key)
         self.chunk = max(1, min(len(self.rows), BLOCKS // max(1, len(quads))))
         state = (self.chunk, len(quads))
         self.scratch: list[tuple[tuple[int, ...], Any]] = [((4, *state), "uint64"), (state, "uint64")]
-        self.scratch += [((*state, 4), "float32"), ((self.chunk, len(pick)), "float32")]
+        if self.pick is not None:
+            self.scratch += [((*state, 4), "float32"), ((self.chunk, len(pick)), "float32")]
         # numpy buffers ``out`` unless the mode is clip; cupy has no such argument.
         self.take_options = {"mode": "clip"} if xp is np else {}
 
-    def uniform(self, out: Array, step: int, *scratch: Array) -> None:
+    def uniform(self, out: Array, step: int, words: Array, spare: Array, *picking: Array) -> None:
         """Fill contiguous ``out`` (rows, *box) with uniforms in [0, 1) on a grid of 2^-24.
 
         float32 holds this grid exactly, so that nets of either precision see the same values.
         """
-        rows = len(self.rows)
-        features = len(self.pick)
-        out_rf = out.reshape(rows, features)
-        for start in range(0, rows, self.chunk) if features else ():
-            stop = min(start + self.chunk, rows)
-            self._chunk(
-                out_rf[start:stop],
-                self.rows[start:stop],
-                step,
-                *(s[..., : stop - start, :] for s in scratch[:2]),
-                *scratch[2:],
-            )
+        out_rf = out.reshape(len(self.rows), self.features)
+        for start in range(0, len(out_rf), self.chunk) if self.features else ():
+            part = slice(start, start + self.chunk)
+            count = len(out_rf[part])
+            mixed = self._words(step, self.rows[part], words[:, :count], spare[:count])
+            if self.pick is None:
+                self._write_grid(mixed, out_rf[part].reshape(count, -1, 4))
+            else:
+                self._pick_grid(mixed, self.pick, out_rf[part], *(array[:count] for array in picking))
 
-    def _chunk(
-        self, out: Array, rows: Array, step: int, words: Array, spare: Array, grid: Array, picked: Array
-    ) -> None:
+    def _words(self, step: int, rows: Array, words: Array, spare: Array) -> list[Array]:
+        """The words of all blocks of ``rows``."""
         xp = self.xp
-        grid = grid[: len(rows)]
-        picked = picked[: len(rows)]
-        words[0].fill(step & WORD)
-        words[1].fill(self.phase)
-        xp.copyto(words[2], rows)
-        xp.copyto(words[3], self.quads)
-        for lane, word in enumerate(philox4x32(xp, words, spare, self.key)):
+        counters = [xp.asarray([[number]], dtype="uint64") for number in (step & WORD, self.phase)]
+        for word, early in zip(words, _encrypt_apart([*counters, rows, self.quads], self.rounds[:APART]), strict=True):
+            xp.copyto(word, early)
+        return _encrypt(xp, words, spare, self.rounds[APART:])
+
+    def _write_grid(self, words: Sequence[Array], grid: Array) -> None:
+        """Write the numbers of ``words`` to ``grid`` (rows, blocks, 4)."""
+        xp = self.xp
+        for lane, word in enumerate(words):
             xp.right_shift(word, 8, out=word)  # the 24 bits that float32 holds exactly
             xp.copyto(grid[:, :, lane], word)
         xp.multiply(grid, 2.0**-24, out=grid)
-        xp.take(grid.reshape(len(rows), -1), self.pick, axis=1, out=picked, **self.take_options)
-        xp.copyto(out, picked)
+
+    def _pick_grid(self, words: Sequence[Array], pick: Array, out: Array, grid: Array, picked: Array) -> None:
+        """Write the numbers of ``words`` that are wanted to ``out``."""
+        self._write_grid(words, grid)
+        self.xp.take(grid.reshape(len(out), -1), pick, axis=1, out=picked, **self.take_options)
+        self.xp.copyto(out, picked)
 
 
 def draw_uniforms(key: Key, box: Region, shape: Shape) -> Array:
