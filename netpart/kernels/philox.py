@@ -27,8 +27,6 @@ WORD = 0xFFFFFFFF
 MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
 WEYL = 0x9E3779B9, 0xBB67AE85
 ROUNDS = 10
-APART = 2
-"""Rounds after which most words are still the same for all blocks of a row, or for all rows."""
 BLOCKS = 1 << 14
 """Blocks computed at once: 128 KiB per array of words."""
 
@@ -80,13 +78,35 @@ def _encrypt(xp: Any, words: Sequence[Array], spare: Array, rounds: Iterable[_Ro
     return [c0, c1, c2, c3]
 
 
-def _encrypt_apart(words: Sequence[Array], rounds: Iterable[_RoundConstants]) -> Sequence[Array]:
-    """The same in new arrays, whose shapes are those that the ``words``, of several shapes, have together."""
-    for m0, m1, k0, k1 in rounds:
-        c0, c1, c2, c3 = words
-        low, high = c0 * m0, c2 * m1
-        words = (high >> 32) ^ c1 ^ k0, high & WORD, (low >> 32) ^ c3 ^ k1, low & WORD
-    return words
+class _FirstRounds:
+    """The first two rounds of the counters (step, phase, row, block) of ``rows`` (B, 1) and ``blocks`` (n,).
+
+    Until then most words are the same for all blocks of a row, or for all rows: those that do not depend on the step
+    are computed here, the others once for each block.
+    """
+
+    def __init__(self, xp: Any, rounds: Sequence[_RoundConstants], phase: int, rows: Array, blocks: Array) -> None:
+        (m0, m1, k0, k1), (_, _, k2, k3) = rounds
+        product = rows * m1
+        turned = ((product >> 32) ^ phase ^ k0) * m0
+        self.xp = xp
+        self.multiplier = m1
+        self.of_rows = (product & WORD) ^ k2, (turned >> 32) ^ k3, turned & WORD
+        self.of_blocks = blocks ^ k1
+
+    def write(self, words: Sequence[Array], spare: Array, step: int, rows: slice) -> None:
+        """Write the words of ``rows`` after these rounds; overwrites ``spare``."""
+        xp = self.xp
+        high, low = divmod((step & WORD) * MULTIPLIERS[0], WORD + 1)
+        first, third, last = (array[rows] for array in self.of_rows)
+        blocks = spare[:1]
+        xp.bitwise_xor(self.of_blocks, high, out=blocks)
+        xp.multiply(blocks, self.multiplier, out=blocks)
+        xp.bitwise_and(blocks, WORD, out=words[1])
+        xp.right_shift(blocks, 32, out=blocks)
+        xp.bitwise_xor(blocks, first, out=words[0])
+        xp.bitwise_xor(third, low, out=words[2])
+        xp.copyto(words[3], last)
 
 
 def _element_indices(box: Region, shape: Shape, start: int, stop: int) -> Array:
@@ -129,7 +149,8 @@ class UniformDraws:
         self.pick = None if np.array_equal(pick, np.arange(4 * len(quads))) else xp.asarray(pick)
         self.features = len(pick)
         self.rows = xp.arange(*rows, dtype="uint64").reshape(-1, 1)
-        self.rounds = _round_constants(xp, key)
+        rounds = _round_constants(xp, key)
+        self.early, self.late = _FirstRounds(xp, rounds[:2], phase, self.rows, self.quads), rounds[2:]
         self.chunk = max(1, min(len(self.rows), BLOCKS // max(1, len(quads))))
         state = (self.chunk, len(quads))
         self.scratch: list[tuple[tuple[int, ...], Any]] = [((4, *state), "uint64"), (state, "uint64")]
@@ -147,19 +168,13 @@ class UniformDraws:
         for start in range(0, len(out_rf), self.chunk) if self.features else ():
             part = slice(start, start + self.chunk)
             count = len(out_rf[part])
-            mixed = self._words(step, self.rows[part], words[:, :count], spare[:count])
+            state = words[:, :count]
+            self.early.write(state, spare[:count], step, part)
+            mixed = _encrypt(self.xp, state, spare[:count], self.late)
             if self.pick is None:
                 self._write_grid(mixed, out_rf[part].reshape(count, -1, 4))
             else:
                 self._pick_grid(mixed, self.pick, out_rf[part], *(array[:count] for array in picking))
-
-    def _words(self, step: int, rows: Array, words: Array, spare: Array) -> list[Array]:
-        """The words of all blocks of ``rows``."""
-        xp = self.xp
-        counters = [xp.asarray([[number]], dtype="uint64") for number in (step & WORD, self.phase)]
-        for word, early in zip(words, _encrypt_apart([*counters, rows, self.quads], self.rounds[:APART]), strict=True):
-            xp.copyto(word, early)
-        return _encrypt(xp, words, spare, self.rounds[APART:])
 
     def _write_grid(self, words: Sequence[Array], grid: Array) -> None:
         """Write the numbers of ``words`` to ``grid`` (rows, blocks, 4)."""
