@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from netpart.kernels import arrays, combine
@@ -10,23 +11,27 @@ from netpart.kernels.bfloat16 import is_bfloat16
 from netpart.kernels.onednn.activation import append_activation
 from netpart.kernels.onednn.activation_calls import add_binary, post_op_argument
 from netpart.kernels.onednn.calls import Args, Calls, OneDnnVerbs
-from netpart.kernels.onednn.memory import DnnlMemory, flat_memories, permutes_memory, share_layout
+from netpart.kernels.onednn.memory import TYPES, DnnlMemory, flat_memories, permutes_memory, share_layout
 from netpart.kernels.onednn.names import Algorithm
 from netpart.kernels.onednn.primitive import Attributes
 from netpart.kernels.onednn.widening import widened_op
 from netpart.kernels.op import Array, Op
+from netpart.threads import kernel_threads
+
+SHARED = 1 << 22
+"""Bytes from which several threads copy faster than one does: a smaller array is in a cache of that one."""
 
 
 class Arrays(arrays.Arrays, OneDnnVerbs):
-    """The verbs that oneDNN does faster: fills, plain copies and sums of parts of arrays are left to the reference."""
+    """The verbs that oneDNN does faster: fills, small copies and sums of parts of arrays are left to the reference."""
 
     def copy(self, dst: Array, src: Array) -> Op:
         """dst = src, rounded to bfloat16 or widened where only one of them holds it.
 
-        Copies in the same order of memory, and of parts of arrays, are NumPy's: they are as fast on one thread.
+        Copies in the same order of memory, and of parts of arrays, are NumPy's if one thread makes them faster.
         """
         alike = is_bfloat16(dst) == is_bfloat16(src)
-        if alike and not permutes_memory(dst, src):
+        if alike and not permutes_memory(dst, src) and not _is_shared(dst, src):
             return super().copy(dst, src)
         plain = super().copy
         return self.attempt(
@@ -50,6 +55,13 @@ class Arrays(arrays.Arrays, OneDnnVerbs):
             lambda calls: _add_reduction(calls, Algorithm.BINARY_ADD, dst, srcs, activation),
             super().total, dst, srcs, activation,
         )  # fmt: skip
+
+
+def _is_shared(dst: Array, src: Array) -> bool:
+    """True if the threads of the kernels copy ``src`` together: it is large, and oneDNN can describe both arrays."""
+    if dst.nbytes < SHARED or kernel_threads(os.environ) < 2 or dst.dtype.name not in TYPES:
+        return False
+    return min(*dst.strides, *src.strides) > 0
 
 
 class Combine(combine.Combine, OneDnnVerbs):

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from netpart.kernels.onednn.combine import SHARED
 from tests.kernels.harness import normal, play, rubbish
 from tests.kernels.onednn_kernels import ORDERS, fast, lying, near, needed
 
@@ -33,3 +34,26 @@ def test_arrays_that_lie_alike_are_summed_by_onednn(count: int) -> None:
     srcs, kernels = [lying("last", normal(i, 2, 16, 4, 4)) for i in range(count)], fast()
     play(kernels.total(np.empty_like(srcs[0]), srcs))
     assert [kind for kind, _ in kernels.implementations] == ["binary"]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("dtype", ["float32", "uint16", "int32"])
+def test_large_parts_are_copied_by_all_threads(threads: int, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", str(threads))
+    src = np.moveaxis(np.arange(SHARED // np.dtype(dtype).itemsize).reshape(2, 16, -1, 64).astype(dtype), -1, 1)
+    whole = np.moveaxis(np.zeros((2, 16, src.shape[-1], 96), dtype), -1, 1)
+    kernels = fast()
+    play(kernels.copy(whole[:, 32:], src))
+    assert (whole[:, 32:] == src).all()
+    assert not whole[:, :32].any()
+    assert [kind for kind, _ in kernels.implementations] == ["reorder"] * (threads - 1)
+    assert not kernels.refusals
+
+
+def test_small_and_repeated_parts_are_copied_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    whole, kernels = np.empty((2, SHARED // 4), "float32"), fast()
+    play(kernels.copy(whole[:, 1:8], whole[:, 8:15]))
+    play(kernels.copy(whole, np.broadcast_to(np.array([[1], [2]], "float32"), whole.shape)))
+    assert (whole == [[1], [2]]).all()
+    assert not kernels.implementations
