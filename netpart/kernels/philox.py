@@ -11,10 +11,9 @@ where the element counts in row-major order within the uncut row. One block give
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
 from hashlib import blake2b
 from math import pi
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -42,28 +41,17 @@ def philox4x32(xp: Any, words: Sequence[Array], spare: Array, key: Key) -> list[
 
     ``words``: four uint64 arrays of one shape, each element below 2^32; ``spare``: one more.
     """
-    return _encrypt(xp, words, spare, _round_constants(xp, key))
+    return _encrypt(xp, words, spare, _round_numbers(key))
 
 
-class _RoundConstants(NamedTuple):
-    """The multipliers and the two words of the key of one round, as arrays: NumPy would convert numbers in each call,
-    which takes as long as mixing 1,000 words."""
-
-    m0: Array
-    m1: Array
-    k0: Array
-    k1: Array
-
-
-@lru_cache
-def _round_constants(xp: Any, key: Key) -> list[_RoundConstants]:
-    """Those of all rounds; kept, as a source of windows draws with one key in every step."""
+def _round_numbers(key: Key) -> list[list[int]]:
+    """The multipliers and the two words of the key of each round."""
     keys = ([(word + i * step) & WORD for word, step in zip(key, WEYL, strict=True)] for i in range(ROUNDS))
-    return [_RoundConstants(*(xp.asarray(n, dtype="uint64") for n in (*MULTIPLIERS, *words))) for words in keys]
+    return [[*MULTIPLIERS, *words] for words in keys]
 
 
-def _encrypt(xp: Any, words: Sequence[Array], spare: Array, rounds: Iterable[_RoundConstants]) -> list[Array]:
-    """``philox4x32`` by these rounds."""
+def _encrypt(xp: Any, words: Sequence[Array], spare: Array, rounds: Iterable[Sequence[Any]]) -> list[Array]:
+    """``philox4x32`` by rounds of ``_round_numbers``, which may be arrays."""
     c0, c1, c2, c3 = words
     for m0, m1, k0, k1 in rounds:
         xp.multiply(c0, m0, out=c0)
@@ -85,7 +73,7 @@ class _FirstRounds:
     are computed here, the others once for each block.
     """
 
-    def __init__(self, xp: Any, rounds: Sequence[_RoundConstants], phase: int, rows: Array, blocks: Array) -> None:
+    def __init__(self, xp: Any, rounds: Sequence[Sequence[Array]], phase: int, rows: Array, blocks: Array) -> None:
         (m0, m1, k0, k1), (_, _, k2, k3) = rounds
         product = rows * m1
         turned = ((product >> 32) ^ phase ^ k0) * m0
@@ -149,7 +137,8 @@ class UniformDraws:
         self.pick = None if np.array_equal(pick, np.arange(4 * len(quads))) else xp.asarray(pick)
         self.features = len(pick)
         self.rows = xp.arange(*rows, dtype="uint64").reshape(-1, 1)
-        rounds = _round_constants(xp, key)
+        # As arrays: NumPy converts a number in each call, which takes as long as mixing 1,000 words.
+        rounds = [[xp.asarray(number, dtype="uint64") for number in numbers] for numbers in _round_numbers(key)]
         self.early, self.late = _FirstRounds(xp, rounds[:2], phase, self.rows, self.quads), rounds[2:]
         self.chunk = max(1, min(len(self.rows), BLOCKS // max(1, len(quads))))
         state = (self.chunk, len(quads))

@@ -16,6 +16,7 @@ from netpart.kernels.onednn.names import Algorithm
 from netpart.kernels.onednn.primitive import Attributes
 from netpart.kernels.onednn.widening import widened_op
 from netpart.kernels.op import Array, Op
+from netpart.kernels.verbs import same_memory
 from netpart.threads import kernel_threads
 
 SHARED = 1 << 22
@@ -61,7 +62,7 @@ def _is_shared(dst: Array, src: Array) -> bool:
     """True if the threads of the kernels copy ``src`` together: it is large, and oneDNN can describe both arrays."""
     if dst.nbytes < SHARED or kernel_threads(os.environ) < 2 or dst.dtype.name not in TYPES:
         return False
-    return min(*dst.strides, *src.strides) > 0
+    return min(*dst.strides, *src.strides) > 0 and not same_memory(dst, src)
 
 
 class Combine(combine.Combine, OneDnnVerbs):

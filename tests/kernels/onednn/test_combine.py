@@ -50,10 +50,11 @@ def test_large_parts_are_copied_by_all_threads(threads: int, dtype: str, monkeyp
     assert not kernels.refusals
 
 
-def test_small_and_repeated_parts_are_copied_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_and_repeated_parts_are_copied_by_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     whole, kernels = np.empty((2, SHARED // 4), "float32"), fast()
     play(kernels.copy(whole[:, 1:8], whole[:, 8:15]))
     play(kernels.copy(whole, np.broadcast_to(np.array([[1], [2]], "float32"), whole.shape)))
+    play(kernels.copy(whole, whole))
     assert (whole == [[1], [2]]).all()
     assert not kernels.implementations
