@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 from netpart.kernels.activation import Activation, Kind
 from netpart.kernels.columns import Im2colGeometry, OutputRows
@@ -13,9 +14,9 @@ from netpart.kernels.verbs import NOTHING, as_column, as_matrix
 class Convolution(Activation):
     """x (B, C, *in), w (F, C / groups, *k), b (F,), y (B, F, *out); a window may contain only padding.
 
-    x, y and their gradients may be views of some of the channels of a contiguous array. With several ``groups``, equal
-    shares of the filters see equal shares of the channels, in order. Columns and outputs have the channels outermost,
-    so that a group is a block of their rows.
+    x, y and their gradients may be views of some of the channels of a contiguous array, and w may lie in any order.
+    With several ``groups``, equal shares of the filters see equal shares of the channels, in order. Columns and outputs
+    have the channels outermost, so that a group is a block of their rows.
     """
 
     def convolution(
@@ -34,10 +35,10 @@ class Convolution(Activation):
     def _product(self, x: Array, w: Array, b: Array | None, y: Array, window: Window, groups: int) -> Op:
         xp = self.xp
         columns = self._columns(x, y, window)
-        weights = _split_groups(as_matrix(w), groups)
         bias = None if b is None else as_column(b, y.ndim - 1)
 
-        def run(padded_flat: Array, columns_flat: Array, outputs_flat: Array) -> None:
+        def run(padded_flat: Array, columns_flat: Array, outputs_flat: Array, *plain: Array) -> None:
+            weights = self._weight_blocks(w, groups, *plain)
             for images in columns.images:
                 padded = columns.pad(x, padded_flat, images)
                 for rows in columns.rows:
@@ -51,7 +52,7 @@ class Convolution(Activation):
                     else:
                         xp.add(product, bias, out=target)
 
-        return Op(run, columns.scratch(self.dtype))
+        return Op(run, [*columns.scratch(self.dtype), *_plain_scratch(w)])
 
     def convolution_data(self, dy: Array, w: Array, dx: Array, window: Window, groups: int = 1) -> Op:
         """Overwrite dx with the gradient of x; input that no window reads gets 0."""
@@ -59,10 +60,10 @@ class Convolution(Activation):
             return Op(lambda: dx.fill(0))
         xp = self.xp
         columns = self._columns(dx, dy, window)
-        weights = _split_groups(as_matrix(w), groups).swapaxes(1, 2)
         depth = columns.channels * prod(columns.kernel)
 
-        def run(padded_flat: Array, columns_flat: Array, outputs_flat: Array) -> None:
+        def run(padded_flat: Array, columns_flat: Array, outputs_flat: Array, *plain: Array) -> None:
+            weights = self._weight_blocks(w, groups, *plain).swapaxes(1, 2)
             for images in columns.images:
                 padded = columns.blank(padded_flat, images)
                 padded.fill(0)  # scatter adds
@@ -73,7 +74,7 @@ class Convolution(Activation):
                     columns.scatter(padded, columns_flat, rows)
                 columns.crop(padded, dx, images)
 
-        return Op(run, columns.scratch(self.dtype))
+        return Op(run, [*columns.scratch(self.dtype), *_plain_scratch(w)])
 
     def convolution_weights(
         self, x: Array, dy: Array, dw: Array, db: Array | None, window: Window, groups: int = 1
@@ -107,6 +108,12 @@ class Convolution(Activation):
 
         return Op(run)
 
+    def _weight_blocks(self, w: Array, groups: int, plain: Array | None = None) -> Array:
+        """The weights as a matrix for each group, of a row-major copy in ``plain`` if there is one."""
+        if plain is not None:
+            self.xp.copyto(plain, w)
+        return _split_groups(as_matrix(w if plain is None else plain), groups)
+
     def _columns(self, x: Array, y: Array, window: Window) -> Im2colGeometry:
         return Im2colGeometry(self.xp, x.shape, y.shape, window, self.dtype.itemsize)
 
@@ -116,6 +123,11 @@ class Convolution(Activation):
         source = columns.outputs(dy, rows, images)
         self.xp.copyto(chunk.reshape(source.shape), source)
         return chunk
+
+
+def _plain_scratch(w: Array) -> list[tuple[tuple[int, ...], Any]]:
+    """The row-major copy that weights in another order need."""
+    return [] if w.flags.c_contiguous else [(w.shape, w.dtype)]
 
 
 def _split_groups(rows: Array, groups: int) -> Array:

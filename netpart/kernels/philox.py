@@ -132,14 +132,13 @@ class UniformDraws:
         self.shape = shape
         self.first = rows[0]
         quads, pick = _block_numbers(_element_indices(box, shape, 0, size(box)))
-        self.quads = xp.asarray(quads)
         # None: all words of all blocks are wanted, in order.
         self.pick = None if np.array_equal(pick, np.arange(4 * len(quads))) else xp.asarray(pick)
         self.features = len(pick)
         self.rows = xp.arange(*rows, dtype="uint64").reshape(-1, 1)
         # As arrays: NumPy converts a number in each call, which takes as long as mixing 1,000 words.
         rounds = [[xp.asarray(number, dtype="uint64") for number in numbers] for numbers in _round_numbers(key)]
-        self.early, self.late = _FirstRounds(xp, rounds[:2], phase, self.rows, self.quads), rounds[2:]
+        self.early, self.late = _FirstRounds(xp, rounds[:2], phase, self.rows, xp.asarray(quads)), rounds[2:]
         self.chunk = max(1, min(len(self.rows), BLOCKS // max(1, len(quads))))
         state = (self.chunk, len(quads))
         self.scratch: list[tuple[tuple[int, ...], Any]] = [((4, *state), "uint64"), (state, "uint64")]

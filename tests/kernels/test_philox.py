@@ -86,14 +86,17 @@ def test_a_planned_draw_depends_on_step_phase_row_and_element_alone(
     assert not np.array_equal(fill((0, 9), FULL, "float64", phase=4), everything)
 
 
-def test_a_planned_draw_is_the_words_that_its_counters_give() -> None:
-    draw, out = UniformDraws(np, KEY, (3, 5), ((1, 6),), (6,), 4), np.empty((2, 5))
-    draw.uniform(out, 9, *(np.empty(s, d) for s, d in draw.scratch))
+@pytest.mark.parametrize("ends", [(1, 6), (0, 8), (4, 8), (0, 6)])
+@pytest.mark.parametrize("step", [9, (1 << 32) + 9])
+def test_a_planned_draw_is_the_words_that_its_counters_give(ends: tuple[int, int], step: int) -> None:
+    draw = UniformDraws(np, KEY, (3, 5), (ends,), (8,), 4)
+    out = np.empty((2, ends[1] - ends[0]))
+    draw.uniform(out, step, *(np.empty(s, d) for s, d in draw.scratch))
     for row in (3, 4):
-        for element in range(1, 6):
+        for element in range(*ends):
             words = [np.array([w], "uint64") for w in (9, 4, row, element // 4)]
             word = int(philox4x32(np, words, np.empty(1, "uint64"), KEY)[element % 4][0])
-            assert out[row - 3, element - 1] == (word >> 8) / 2**24
+            assert out[row - 3, element - ends[0]] == (word >> 8) / 2**24
 
 
 def test_rows_without_axes_draw_one_value_each() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from netpart.kernels import activation as reference
 from netpart.kernels.activation import SIX, STANH_INNER, STANH_OUTER, Kind
 from netpart.kernels.onednn.activation_calls import add_eltwise, add_post_ops, eltwise_forward
-from netpart.kernels.onednn.activation_gradients import add_output_gradient, is_of_output
+from netpart.kernels.onednn.activation_gradients import add_output_gradient, has_binary_gradient
 from netpart.kernels.onednn.calls import Calls, OneDnnVerbs
 from netpart.kernels.onednn.gelu import add_gelu_tanh, add_gelu_tanh_gradient, has_slow_tanh
 from netpart.kernels.onednn.memory import DnnlMemory, flat_memories
@@ -43,7 +43,7 @@ class Activation(reference.Activation, OneDnnVerbs):
         """Overwrite dx = kind'(x) · dy."""
 
         def describe(calls: Calls) -> None:
-            if is_of_output(kind):
+            if has_binary_gradient(kind):
                 # With a negative slope y is positive on both sides of 0, so that only x shows which side it was.
                 side = x if kind == "relu" and slope < 0 else y
                 return add_output_gradient(calls, kind, slope, *flat_memories(side, dy, dx))

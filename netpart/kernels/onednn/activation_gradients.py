@@ -4,8 +4,9 @@
     relu6    (6 - y) · y > 0           tanh      1 - y²         softplus   1 - exp(-y)
 
 Each is a binary primitive with post-operations. oneDNN's own gradients put registers on the stack and take them back
-for each vector, which takes twice as long where they do not lie at lines of the cache. On the stack of a second thread
-they never do, so that two threads take as long as one: 35 and 39 us for 131,072 numbers of a relu, this 22 and 14.
+for each vector, which takes twice as long where they do not lie at lines of the cache, as on the stack of a second
+thread: two threads take as long as one (35 and 39 us for 131,072 numbers of a relu, this 22 and 14). Of the kinds whose
+derivative is a function of y, elu is left to oneDNN.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ class _Step(NamedTuple):
     beta: float = 0.0
 
 
-_SAME, _SQUARE = _Step(Algorithm.BINARY_MIN, "y"), _Step(Algorithm.BINARY_MUL, "y")
+# A binary primitive takes two operands: the least of y and y is y, and y times y is its square.
+_SAME, _TIMES_Y = _Step(Algorithm.BINARY_MIN, "y"), _Step(Algorithm.BINARY_MUL, "y")
 _IS_POSITIVE = _Step(Algorithm.BINARY_GT, "zero")
-_TIMES_Y = _SQUARE
 
 
 def _linear(factor: float, constant: float = 0.0) -> _Step:
@@ -46,14 +47,14 @@ _DERIVATIVES: dict[Kind, list[_Step]] = {
     "relu": [_IS_POSITIVE],
     "relu6": [_SAME, _linear(-1.0, float(SIX)), _TIMES_Y, _IS_POSITIVE],
     "sigmoid": [_SAME, _linear(-1.0, 1.0), _TIMES_Y],
-    "tanh": [_SQUARE, _linear(-1.0, 1.0)],
-    "stanh": [_SQUARE, _linear(-STANH_INNER / STANH_OUTER, STANH_OUTER * STANH_INNER)],
+    "tanh": [_TIMES_Y, _linear(-1.0, 1.0)],
+    "stanh": [_TIMES_Y, _linear(-STANH_INNER / STANH_OUTER, STANH_OUTER * STANH_INNER)],
     "softplus": [_SAME, _linear(-1.0), _Step(Algorithm.EXP), _linear(-1.0, 1.0)],
 }
 """The steps from y to the derivative; the first takes y and its operand."""
 
 
-def is_of_output(kind: Kind) -> bool:
+def has_binary_gradient(kind: Kind) -> bool:
     """True if ``add_output_gradient`` computes the gradient of ``kind``."""
     return kind in _DERIVATIVES
 
@@ -62,7 +63,8 @@ def add_output_gradient(calls: Calls, kind: Kind, slope: float, y: DnnlMemory, d
     """Append dx = kind'(y) · dy, for flat tensors of one type; dx may be dy. ``slope`` is relu's for y ≤ 0."""
     memories: dict[str, DnnlMemory] = {"y": y, "zero": DnnlMemory.of(np.zeros(1, y.array.dtype)), "dy": dy}
     first, *rest = _DERIVATIVES[kind]
-    sloped = [_linear(1 - slope, slope)] if kind == "relu" and slope else []
+    # 1 and 0 become 1 and -1, and then 1 and the slope, which is exact.
+    sloped = [_linear(2.0, -1.0), _Step(Algorithm.RELU, None, -slope)] if kind == "relu" and slope else []
     post, others = Attributes(), Args()
     for place, step in enumerate([*rest, *sloped, _Step(Algorithm.BINARY_MUL, "dy")]):
         if step.operand is None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+import numpy as np
+
 from netpart.kernels import arrays, combine
 from netpart.kernels.activation import Kind
 from netpart.kernels.bfloat16 import is_bfloat16
@@ -16,10 +18,9 @@ from netpart.kernels.onednn.names import Algorithm
 from netpart.kernels.onednn.primitive import Attributes
 from netpart.kernels.onednn.widening import widened_op
 from netpart.kernels.op import Array, Op
-from netpart.kernels.verbs import same_memory
 from netpart.threads import kernel_threads
 
-SHARED = 1 << 22
+LARGE = 1 << 23
 """Bytes from which several threads copy faster than one does: a smaller array is in a cache of that one."""
 
 
@@ -32,7 +33,7 @@ class Arrays(arrays.Arrays, OneDnnVerbs):
         Copies in the same order of memory, and of parts of arrays, are NumPy's if one thread makes them faster.
         """
         alike = is_bfloat16(dst) == is_bfloat16(src)
-        if alike and not permutes_memory(dst, src) and not _is_shared(dst, src):
+        if alike and not permutes_memory(dst, src) and not _is_large_copy(dst, src):
             return super().copy(dst, src)
         plain = super().copy
         return self.attempt(
@@ -58,11 +59,12 @@ class Arrays(arrays.Arrays, OneDnnVerbs):
         )  # fmt: skip
 
 
-def _is_shared(dst: Array, src: Array) -> bool:
-    """True if the threads of the kernels copy ``src`` together: it is large, and oneDNN can describe both arrays."""
-    if dst.nbytes < SHARED or kernel_threads(os.environ) < 2 or dst.dtype.name not in TYPES:
+def _is_large_copy(dst: Array, src: Array) -> bool:
+    """True if several threads copy ``src`` faster than one: it is large, and oneDNN can describe both arrays."""
+    if dst.nbytes < LARGE or kernel_threads(os.environ) < 2:
         return False
-    return min(*dst.strides, *src.strides) > 0 and not same_memory(dst, src)
+    alike = dst.dtype == src.dtype and dst.dtype.name in TYPES and min(*dst.strides, *src.strides) > 0
+    return alike and not np.may_share_memory(dst, src)
 
 
 class Combine(combine.Combine, OneDnnVerbs):

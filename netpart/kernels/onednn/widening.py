@@ -22,7 +22,7 @@ def widened_op(verb: Callable[..., Op], args: Sequence[Any]) -> Op:
     if not narrow:
         return verb(*args)
     # Bound to arrays without contents, which take no memory, for the scratch that the verb needs itself.
-    inner = verb(*_with_copies(args, {key: np.empty(array.shape, np.float32) for key, array in narrow.items()}))
+    inner = verb(*_with_copies(args, {key: np.empty_like(array, np.float32) for key, array in narrow.items()}))
     needs = [((array.size,), np.float32) for array in narrow.values()]
     return Op(_WidenedRun(verb, args, narrow), [*needs, *inner.scratch])
 

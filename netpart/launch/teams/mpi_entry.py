@@ -22,7 +22,8 @@ from netpart.launch.teams.worker_entry import die_with_parent, ignore_coordinato
 
 CRASH_SECONDS = 0.5
 """How long mpiexec does not learn that a worker crashed: its link may have crashed because a peer was killed, and the
-guard of that one must have logged it before mpiexec ends all of them."""
+guard of that one must have logged it before mpiexec ends all of them. Workers that end with an exit code have told the
+coordinator why."""
 
 
 def _start_mpi_worker() -> int:
@@ -56,7 +57,7 @@ def fork_guarded_worker() -> None:
         sys.stderr.write(f"process {worker} ended: {describe_exit(code)}\n")
         sys.stderr.flush()
         if code < 0 and code != -signal.SIGKILL:
-            select.select([os.pidfd_open(os.getppid())], [], [], CRASH_SECONDS)
+            select.select([], [], [], CRASH_SECONDS)
         os.kill(os.getpid(), signal.SIGKILL)
     os._exit(0)
 

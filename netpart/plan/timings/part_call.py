@@ -12,7 +12,7 @@ import numpy as np
 from netpart.kernels.bfloat16 import ELEMENT
 from netpart.kernels.op import Array, Clock, Op
 from netpart.kernels.reference import Kernels
-from netpart.layers.layer import MemoryReuse
+from netpart.layers.layer import MemoryReuse, ParamSpec
 from netpart.layers.part import Call
 from netpart.plan.timings.part_question import PartQuestion, empty_ordered, ordered_numbers
 from netpart.program.memory_orders import channels_last_order, rounded_order
@@ -80,7 +80,7 @@ class PartCall:
         if layer.reuse[1] == MemoryReuse.OVER and call.dx[0] is not None and _are_alike(call.dx[0], call.dy[0]):
             call.dx[0] = call.dy[0]
         call.dw = [
-            np.empty_like(w, self.kernels.dtype) if params and w is not None and not spec.read_only else None
+            self._gradient(w, spec) if params and w is not None and not spec.read_only else None
             for w, spec in zip(call.w, layer.params, strict=True)
         ]
         return layer.backward(self.kernels, call)
@@ -100,15 +100,23 @@ class PartCall:
         return self._in_order(shape, self.kernels.dtype if dtype == FLOAT else dtype)
 
     def parameter(self, k: int, box: Region | None) -> Array:
-        """An array for a region of parameter ``k``, in the order of one that no other process has; None for none."""
+        """An array for a region of parameter ``k``, in the order of one that no other process has, or of its copy in
+        bfloat16; None for none."""
         if box is None:
             return None
         spec = self.question.layer.params[k]
-        last = spec.channels_last and self.kernels.weights_last
-        order = channels_last_order(len(box)) if last else ()
         if not spec.factor:
-            return self._array(extent(box), str(self.kernels.dtype), order)
-        return self._array(extent(box), TENSOR, rounded_order(spec) if self.element == BFLOAT16 else order)
+            return self._array(extent(box), str(self.kernels.dtype), self._parameter_order(spec))
+        order = rounded_order(spec) if self.element == BFLOAT16 else self._parameter_order(spec)
+        return self._array(extent(box), TENSOR, order)
+
+    def _gradient(self, w: Array, spec: ParamSpec) -> Array:
+        """An array for the gradient of ``w``, in the order of a parameter that no other process has."""
+        return empty_ordered(w.shape, self.kernels.dtype, self._parameter_order(spec))
+
+    def _parameter_order(self, spec: ParamSpec) -> tuple[int, ...]:
+        last = spec.channels_last and self.kernels.weights_last
+        return channels_last_order(len(spec.shape)) if last else ()
 
     def _classes(self, k: int) -> int:
         """The number below which the whole numbers of input ``k`` must be."""

@@ -59,16 +59,16 @@ def test_works_in_place(kind: Kind) -> None:
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.floats(0, 1, width=32), st.integers(1, 300))
+@given(st.floats(-1e9, 1e9), st.integers(1, 300))
 def test_the_gradient_of_a_relu_is_exact(slope: float, size: int) -> None:
-    y, dy, kernels = normal(1, size).astype("float32"), normal(2, size).astype("float32"), fast()
+    x, dy, kernels = normal(1, size).astype("float32"), normal(2, size).astype("float32"), fast()
     dx = dy.copy()
-    play(kernels.activation_gradient("relu", y, y, dx, dx, slope))
-    assert np.array_equal(dx, np.where(y > 0, dy, dy * np.float32(slope)))
+    play(kernels.activation_gradient("relu", x, x, dx, dx, slope))
+    assert np.array_equal(dx, np.where(x > 0, dy, dy * np.float32(slope)))
 
 
 @pytest.mark.parametrize("kind", ["relu", "relu6", "sigmoid", "tanh", "stanh", "softplus"])
-def test_gradients_of_outputs_avoid_the_one_that_does_not_scale(kind: Kind) -> None:
+def test_gradients_that_are_functions_of_the_output_are_binary_primitives(kind: Kind) -> None:
     y, dx, kernels = normal(1, 8, 8).astype("float32"), normal(2, 8, 8).astype("float32"), fast()
     play(kernels.activation_gradient(kind, y, y, dx, dx))
     assert [primitive for primitive, _ in kernels.stream.implementations] == ["binary"]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netpart.kernels.onednn.combine import SHARED
+from netpart.kernels.onednn.combine import LARGE
 from tests.kernels.harness import normal, play, rubbish
 from tests.kernels.onednn_kernels import ORDERS, fast, lying, near, needed
 
@@ -40,7 +40,7 @@ def test_arrays_that_lie_alike_are_summed_by_onednn(count: int) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "uint16", "int32"])
 def test_large_parts_are_copied_by_all_threads(threads: int, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", str(threads))
-    src = np.moveaxis(np.arange(SHARED // np.dtype(dtype).itemsize).reshape(2, 16, -1, 64).astype(dtype), -1, 1)
+    src = np.moveaxis(np.arange(LARGE // np.dtype(dtype).itemsize).reshape(2, 16, -1, 64).astype(dtype), -1, 1)
     whole = np.moveaxis(np.zeros((2, 16, src.shape[-1], 96), dtype), -1, 1)
     kernels = fast()
     play(kernels.copy(whole[:, 32:], src))
@@ -52,7 +52,7 @@ def test_large_parts_are_copied_by_all_threads(threads: int, dtype: str, monkeyp
 
 def test_small_and_repeated_parts_are_copied_by_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
-    whole, kernels = np.empty((2, SHARED // 4), "float32"), fast()
+    whole, kernels = np.empty((2, LARGE // 4), "float32"), fast()
     play(kernels.copy(whole[:, 1:8], whole[:, 8:15]))
     play(kernels.copy(whole, np.broadcast_to(np.array([[1], [2]], "float32"), whole.shape)))
     play(kernels.copy(whole, whole))

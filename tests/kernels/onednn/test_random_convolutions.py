@@ -85,10 +85,12 @@ def convolutions(draw: st.DrawFn) -> Convolution:
 
 
 def gradients_and_output(kernels: Any, case: Convolution, narrow: bool, memory: Guards) -> list[Array]:
-    """dw, db, dx and y, in float32; all numbers that are read are exact in bfloat16."""
+    """dw, db, dx and y, in float32; all numbers that are read are exact in bfloat16. Weights in bfloat16 lie
+    channels-last, as in a program."""
     dtype = rounded(np.zeros(1, np.float32)).dtype if narrow else np.dtype(np.float32)
     x, dy, dx, y = (memory.last(shape, dtype) for shape in (case.x, case.y, case.x, case.y))
-    w, dw = (memory.array(case.w, np.float32) for _ in range(2))
+    w = memory.last(case.w, dtype) if narrow else memory.array(case.w, np.float32)
+    dw = memory.array(case.w, np.float32)
     db = memory.array(case.w[:1], np.float32)
     for seed, array in enumerate((x, dy, w)):
         drawn = rounded(normal(seed, *array.shape).astype(np.float32))
@@ -109,6 +111,8 @@ WIDE = convolution(16, 48, 16, (5, 9, 6), (7, 1, 5), (2, 2, 2), ((3, 3), (0, 0),
 """The same with several filters: of one, all orders of memory are equal."""
 CAUSAL = convolution(16, 32, 32, (3,), (3,), (4,), ((2, 2),))
 BORDER = convolution(2, 32, 16, (2, 9, 9), (3, 3, 3), (1, 1, 1), ((1, 0), (1, 1), (1, 1)))
+GROUPED = convolution(8, 16, 16, (40,), (3,), (1,), ((2, 0),), 2)
+"""Its gradient is left to the reference in bfloat16, and has groups, so that it is no product."""
 DILATED = convolution(2, 8, 64, (3, 4, 6), (5, 3, 5), (2, 1, 1), ((3, 4), (0, 1), (4, 4)), 1, (1, 1, 2))
 
 
@@ -121,6 +125,7 @@ DILATED = convolution(2, 8, 64, (3, 4, 6), (5, 3, 5), (2, 1, 1), ((3, 4), (0, 1)
 @example(case=CAUSAL)
 @example(case=BORDER)
 @example(case=DILATED)
+@example(case=GROUPED)
 def test_any_convolution_agrees_with_the_reference(precision: str, case: Convolution) -> None:
     narrow = precision == "bfloat16"
     with guards() as memory:
