@@ -141,7 +141,22 @@ def test_float32_stays_close_to_float64() -> None:
     close(y32, y, 1e-4)
 
 
-def test_refuses_arrays_that_are_not_contiguous() -> None:
-    w = normal(2, 3, 3, 2, 5).transpose(3, 2, 0, 1)
+def test_refuses_gradients_that_are_not_contiguous() -> None:
+    dw = normal(2, 3, 3, 2, 5).transpose(3, 2, 0, 1)
+    window = Window((3, 3), (1, 1), ((0, 0),) * 2)
     with pytest.raises(ValueError, match="contiguous"):
-        K.convolution(normal(1, 1, 2, 4, 4), w, None, np.empty((1, 5, 2, 2)), Window((3, 3), (1, 1), ((0, 0),) * 2))
+        K.convolution_weights(normal(1, 1, 2, 4, 4), np.empty((1, 5, 2, 2)), dw, None, window)
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_weights_lie_in_any_order(groups: int) -> None:
+    plain, window = normal(2, 4, 4 // groups, 3, 3), Window((3, 3), (1, 1), ((1, 0),) * 2)
+    last = np.moveaxis(np.ascontiguousarray(np.moveaxis(plain, 1, -1)), -1, 1)
+    x, dy, found = normal(1, 2, 4, 5, 5), normal(3, 2, 4, 4, 4), []
+    for w in (plain, last):
+        y, dx = rubbish(2, 4, 4, 4), rubbish(2, 4, 5, 5)
+        play(K.convolution(x, w, None, y, window, groups))
+        play(K.convolution_data(dy, w, dx, window, groups))
+        found.append((y, dx))
+    for rows, columns_last in zip(*found, strict=True):
+        assert np.array_equal(rows, columns_last)
