@@ -79,6 +79,7 @@ class _FirstRounds:
         turned = ((product >> 32) ^ phase ^ k0) * m0
         self.xp = xp
         self.multiplier = m1
+        # What words 0 and 2 are mixed with, and word 3.
         self.of_rows = (product & WORD) ^ k2, (turned >> 32) ^ k3, turned & WORD
         self.of_blocks = blocks ^ k1
 

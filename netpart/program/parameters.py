@@ -100,8 +100,7 @@ class ParameterMemory:
         for parameter, spec, box in zip(node.params, node.layer.params, boxes, strict=True):
             view = None if box is None else self.held(parameter.name, box)
             for element in factors if spec.factor else (FLOAT,):
-                order = rounded_order(spec) if factors == (BFLOAT16,) else ()
-                view = view and self.packed(view, parameter.name, element, phase, out, order)
+                view = view and self.packed(view, parameter.name, element, phase, out)
             found.append(view)
         return found
 
@@ -110,19 +109,16 @@ class ParameterMemory:
         h = self.holding(name, box)
         return self.values[h].crop(box, self.holdings[h].box)
 
-    def packed(
-        self, view: View, name: str, element: str, phase: int, out: list[Instruction], order: Order = ()
-    ) -> View:
-        """``view`` as one run of memory of ``element``: itself, or a copy that all micro-batches share, in ``order`` if
-        that is not ()."""
+    def packed(self, view: View, name: str, element: str, phase: int, out: list[Instruction]) -> View:
+        """``view`` as one run of memory of ``element``: itself, or a copy that all micro-batches share."""
         buffer = self.memory.buffers[view.buffer]
         if buffer.dtype == element and self.memory.contiguous(view, buffer.order):
             return view
         copy = self.copied.get((phase, view, element))
         if copy is None:  # values change only after the last micro-batch, so one copy per step is enough
-            copy = self.copied[phase, view, element] = self.memory.new(
-                name, view.shape, element, order=order or buffer.order
-            )
+            h = self.by_name[name][0]
+            order = rounded_order(self.holdings[h].parameter.spec) if element == BFLOAT16 else self.orders[h]
+            copy = self.copied[phase, view, element] = self.memory.new(name, view.shape, element, order=order)
             out.append(Copy(copy, view))
         return copy
 
