@@ -4,15 +4,19 @@ The yardstick is that of the law of kernel sets: 8 times the error of the refere
 tensor's scale. u = 2⁻⁸ is the largest relative error of one rounding to bfloat16. Kernels and cuts round at the same
 places, where a tensor is stored, except sums of addends of a cut, which are rounded once more for each addend, and
 products within attention: so few roundings of their own that 8 u cover them, where the reference happens to be exact.
+So do the roundings of convolutions in tiles, which are used wherever they are possible at a ``rate`` of 0.
 """
 
 from __future__ import annotations
+
+from unittest.mock import patch
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netpart.graph.partition import partition_job
 from netpart.kernels.choose import has_bfloat16, probe_onednn
+from netpart.kernels.onednn import winograd
 from netpart.kernels.onednn.kernels import Kernels as Fast
 from netpart.kernels.reference import Kernels
 from netpart.proto.job_pb2 import JobProto, KernelSet, Products
@@ -50,12 +54,15 @@ def hold(yardstick: Yardstick, again: Ensemble) -> None:
             assert bits(yardstick.fast) == bits(again)
 
 
-@given(example=examples(), kernels=kernel_sets, order=st.integers(0, 99))
+@given(example=examples(), kernels=kernel_sets, order=st.integers(0, 99), rate=st.sampled_from([0, winograd.RATE]))
 @settings(max_examples=example_count(28))
-def test_random_nets_err_as_one_worker_does(example: Example, kernels: type[Kernels], order: int) -> None:
+def test_random_nets_err_as_one_worker_does(
+    example: Example, kernels: type[Kernels], order: int, rate: int
+) -> None:  # fmt: skip
     job = narrow(example.job)
     cut = partition_job(job, example.workers)
-    fast = Ensemble(cut, order=order, keep=True, poison=True, kernels=kernels)
-    again = Ensemble(cut, order=order + 1, poison=True, kernels=kernels)
+    with patch.object(winograd, "RATE", rate):
+        fast = Ensemble(cut, order=order, keep=True, poison=True, kernels=kernels)
+        again = Ensemble(cut, order=order + 1, poison=True, kernels=kernels)
     hold(Yardstick(reference(example.job), reference(job), fast, EPS), again)
     check_bytes(again)

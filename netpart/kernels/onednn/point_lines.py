@@ -12,6 +12,7 @@ from math import prod
 
 import numpy as np
 
+from netpart.kernels.bfloat16 import ELEMENT, rounded
 from netpart.kernels.onednn.calls import Calls, Piece
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc
 from netpart.kernels.onednn.names import Arg
@@ -19,8 +20,6 @@ from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
 from netpart.kernels.onednn.winograd_tiles import POINTS
 from netpart.kernels.op import Array
 from netpart.spec import Shape
-
-FLOAT = 4
 
 
 @dataclass(frozen=True)
@@ -34,22 +33,26 @@ class Strip:
 
 
 class PointLines:
-    """The lines of ``memory``, a channels-last tensor of ``shape``, and room for the points of a strip of them."""
+    """The lines of ``memory``, a channels-last tensor like ``array``, and room for the points of a strip of them.
 
-    def __init__(self, calls: Calls, memory: DnnlMemory, shape: Shape, strip: Strip) -> None:
+    Points have the element type of the lines.
+    """
+
+    def __init__(self, calls: Calls, memory: DnnlMemory, array: Array, strip: Strip) -> None:
         self.calls = calls
         self.memory = memory
-        self.lines = shape[2]
-        self.line = shape[1] * prod(shape[3:])
+        self.dtype = array.dtype
+        self.lines = array.shape[2]
+        self.line = array.shape[1] * prod(array.shape[3:])
         self.size = strip.images * strip.tiles * self.line
         self.products: dict[Hashable, PrimitiveDesc] = {}
         self.factors: dict[tuple[Shape, bytes], DnnlMemory] = {}
-        self.points = calls.temporary(MemoryDesc.strided((POINTS, self.size), (self.size, 1)))
+        self.points = calls.temporary(self._strided((POINTS, self.size), (self.size, 1)))
 
     @property
     def piece(self) -> Piece:
         """The points, one after another."""
-        return Piece(self.points, 0, self.size * FLOAT)
+        return Piece(self.points, 0, self.size * self.dtype.itemsize)
 
     def spread(self, matrix: Array, strip: Strip, tile: int, span: tuple[int, int]) -> None:
         """Append the points of tile ``tile`` of the strip = ``matrix`` (points, lines) · its lines ``span``."""
@@ -69,26 +72,28 @@ class PointLines:
         self.calls.repeat(self.products[alike], {Arg.SRC: Piece(factor), Arg.WEIGHTS: source, Arg.DST: target})
 
     def _factor(self, matrix: Array) -> DnnlMemory:
-        """``matrix`` as an argument of products."""
-        numbers = matrix.tobytes()
-        if (matrix.shape, numbers) not in self.factors:
-            self.factors[matrix.shape, numbers] = DnnlMemory.of(np.ascontiguousarray(matrix)[None])
-        return self.factors[matrix.shape, numbers]
+        """``matrix`` as an argument of products; bfloat16 holds its numbers exactly."""
+        key = matrix.shape, matrix.tobytes()
+        if key not in self.factors:
+            dense = np.ascontiguousarray(matrix)[None]
+            self.factors[key] = DnnlMemory.of(rounded(dense) if self.dtype == ELEMENT else dense)
+        return self.factors[key]
 
     def _describe(self, shape: Shape, strip: Strip, gathers: bool, post: Attributes | None) -> PrimitiveDesc:
         """The product of a matrix of ``shape``: of points of a strip if it ``gathers``, else of lines."""
-        lines = MemoryDesc.strided(
-            (strip.images, shape[not gathers], self.line), (self.lines * self.line, self.line, 1)
-        )
-        tile = MemoryDesc.strided((strip.images, POINTS, self.line), (strip.tiles * self.line, self.size, 1))
+        lines = self._strided((strip.images, shape[not gathers], self.line), (self.lines * self.line, self.line, 1))
+        tile = self._strided((strip.images, POINTS, self.line), (strip.tiles * self.line, self.size, 1))
         ends = (tile, lines) if gathers else (lines, tile)
-        factor = MemoryDesc.of(np.empty((1, *shape), np.float32))
+        factor = MemoryDesc.of(np.empty((1, *shape), self.dtype))
         return PrimitiveDesc("matmul", factor, ends[0], None, ends[1], attributes=post)
+
+    def _strided(self, shape: Shape, strides: Shape) -> MemoryDesc:
+        return MemoryDesc.strided(shape, strides, self.dtype.name)
 
     def _span(self, strip: Strip, span: tuple[int, int]) -> Piece:
         """Lines ``span`` of each image of the strip: (images, lines, line)."""
-        return Piece(self.memory, (strip.image * self.lines + span[0]) * self.line * FLOAT)
+        return Piece(self.memory, (strip.image * self.lines + span[0]) * self.line * self.dtype.itemsize)
 
     def _tile(self, tile: int) -> Piece:
         """The points of a tile of each image: (images, points, line)."""
-        return Piece(self.points, tile * self.line * FLOAT)
+        return Piece(self.points, tile * self.line * self.dtype.itemsize)

@@ -1,6 +1,8 @@
 """The weights of a convolution at the points of Winograd's filtering, and their gradients.
 
 w (F, C, 3, ...)  ⇄  taps (3, F, C, ...)  ⇄  points (6, F, C, ...)  ⇄  blocked: each in the order of a primitive
+
+w and blocked may be bfloat16; between them all is float32.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ ROOMS = 5
 class PointWeights:
     """The weights ``w``, or their gradient, and ``blocked``: them at the points, each in the memory order ``order``.
 
-    ``spare`` is as large; ``spread`` and ``gather`` overwrite it.
+    ``spare`` has as many elements, in float32; ``spread`` and ``gather`` overwrite it.
     """
 
     def __init__(self, calls: Calls, w: Array, order: MemoryDesc) -> None:
@@ -31,12 +33,13 @@ class PointWeights:
         self.dense = dense_strides((filters, channels, 1, *rest))
         self.plain = MemoryDesc.strided((filters, channels, 1, *rest), self.dense)
         self.size = w.size // TAPS
-        self.w = DnnlMemory(MemoryDesc.strided(w.shape, [s // w.itemsize for s in w.strides]), w)
+        self.w = DnnlMemory(MemoryDesc.of(w), w)
         turned = [*self.dense[:2], self.size, *self.dense[3:]]
         self.taps = calls.temporary(MemoryDesc.strided(w.shape, turned))
         # Blocked orders may be padded: they take at least as much as plain ones.
         size = POINTS * order.nbytes // w.itemsize
-        self.blocked, self.spare = (calls.temporary(MemoryDesc.strided((size,), (1,))) for _ in range(2))
+        elements = w.dtype.name, "float32"
+        self.blocked, self.spare = (calls.temporary(MemoryDesc.strided((size,), (1,), dtype)) for dtype in elements)
 
     def piece(self, blocked: DnnlMemory) -> Piece:
         """The points in ``blocked``, one after another."""
@@ -58,7 +61,7 @@ class PointWeights:
         return MemoryDesc.strided((rows, self.size), (self.size, 1))
 
     def _plain_piece(self) -> Piece:
-        return Piece(self.spare, 0, self.size * self.w.array.itemsize)
+        return Piece(self.spare, 0, self.plain.nbytes)
 
     def _product(self, matrix: Array, source: tuple[DnnlMemory, int], target: tuple[DnnlMemory, int]) -> None:
         factor = DnnlMemory.of(np.ascontiguousarray(matrix))

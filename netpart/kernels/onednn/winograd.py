@@ -6,6 +6,9 @@
 Along that axis a tile of lines becomes six points (``winograd_tiles.py``). * is a convolution over the other axes, one
 for each point, as fast as any. A, B and G are small products over whole lines, as fast as reading memory. Tiles are
 computed in strips of equal shapes: what is between two steps stays in the cache, and takes little memory.
+
+Of bfloat16, points are bfloat16 as well, and weights are transformed in float32. The error of an output is then about
+five times that of its rounding alone.
 """
 
 from __future__ import annotations
@@ -16,9 +19,11 @@ from math import prod
 
 import numpy as np
 
+from netpart.kernels.bfloat16 import is_bfloat16
 from netpart.kernels.onednn.activation_calls import add_binary
 from netpart.kernels.onednn.calls import Calls, Piece, Pieces
 from netpart.kernels.onednn.convolution_descs import ConvolutionDescs
+from netpart.kernels.onednn.library import load_onednn
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc
 from netpart.kernels.onednn.names import Algorithm, Arg
 from netpart.kernels.onednn.point_lines import PointLines, Strip
@@ -29,21 +34,31 @@ from netpart.kernels.op import Array, Window
 
 BYTES = 8 << 20
 """Bytes of the points of a strip, which fit the cache that all threads share."""
-RATE = 10
-"""Multiplications and additions that take as long as one more byte that is moved: measured, with a margin."""
+RATE = 40
+"""Multiplications and additions in float32 that take as long as one more element that is moved: measured, with a
+margin. In bfloat16 there are twice as many, as an element takes no less time."""
+PASSES, NARROW_PASSES = 14, 40
+"""Elements that are moved for each weight; and where tensors are bfloat16, but the gradient of the weights float32."""
 ROOM = 40 << 20
 """Bytes that weights at points may take, unless they are small compared with the tensors."""
 
 
 def winograd_pays(x: Array, w: Array, y: Array, window: Window, groups: int) -> bool:
     """True if it is possible, takes little memory, and the products that are saved take longer than the transforms."""
-    if groups > 1 or x.dtype != np.float32 or not x.size or not y.size or not _slides(window):
+    if groups > 1 or not x.size or not y.size or not _slides(window) or not _has_transforms(x):
         return False
-    if ROOMS * w.nbytes > max(ROOM, 2 * (x.nbytes + y.nbytes)):
+    if 4 * ROOMS * w.size > max(ROOM, 2 * (x.nbytes + y.nbytes)):
         return False
     tiles = LineTiles(x.shape[2], y.shape[2], window.pads[0][0])
     saved = 2 * prod(w.shape[1:]) * y.size * tiles.saved if tiles.fits else 0
-    return bool(saved > RATE * x.itemsize * (3 * (x.size + y.size) + 14 * w.size))
+    rate = 2 * RATE if is_bfloat16(x) else RATE
+    passes = PASSES if w.dtype == x.dtype else NARROW_PASSES
+    return bool(saved > rate * (3 * (x.size + y.size) + passes * w.size))
+
+
+def _has_transforms(x: Array) -> bool:
+    """True for elements of which products do not take less time than any transform."""
+    return x.dtype == np.float32 or (is_bfloat16(x) and not load_onednn().has_matrix_unit)
 
 
 def _slides(window: Window) -> bool:
@@ -110,7 +125,7 @@ class WinogradCalls:
         calls = self.calls
         (read, source), (written, target) = ends.items()
         whole = DnnlMemory.of(target)
-        made = calls.target(whole, MemoryDesc.last(target.shape))
+        made = calls.target(whole, MemoryDesc.last(target.shape, target.dtype.name))
         below = self._lines(source, self._dense(source), first)
         above = self._lines(target, made, first)
         moved: Pieces = {**fixed, read: below.piece, written: above.piece}
@@ -150,7 +165,7 @@ class WinogradCalls:
 
     def _dense(self, array: Array) -> DnnlMemory:
         """``array``, or a copy of it, in channels-last order."""
-        return self.calls.ordered(DnnlMemory.of(array), MemoryDesc.last(array.shape))
+        return self.calls.ordered(DnnlMemory.of(array), MemoryDesc.last(array.shape, array.dtype.name))
 
     def _lines(self, array: Array, memory: DnnlMemory, strip: Strip) -> PointLines:
-        return PointLines(self.calls, memory, array.shape, strip)
+        return PointLines(self.calls, memory, array, strip)

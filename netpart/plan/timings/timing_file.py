@@ -20,7 +20,7 @@ from typing import NamedTuple
 from netpart.files import read_file
 from netpart.resources import installed_version, user_cache_folder
 
-FORMAT = "8"
+FORMAT = "9"
 """To be changed when what is timed changes, here or of the host's figures: older files are then not read."""
 PROCESSOR = Path("/proc/cpuinfo")
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 from unittest.mock import patch
 
@@ -11,10 +12,12 @@ from hypothesis import strategies as st
 from netpart.kernels import convolution as plain_convolution
 from netpart.kernels import reference
 from netpart.kernels.activation import Kind
+from netpart.kernels.bfloat16 import ELEMENT, rounded, widened
+from netpart.kernels.choose import has_bfloat16
 from netpart.kernels.onednn import kernels as onednn_kernels
 from netpart.kernels.onednn import winograd
 from netpart.kernels.onednn.gradient_windows import has_right_gradients
-from netpart.kernels.onednn.library import OneDnnRefused
+from netpart.kernels.onednn.library import OneDnnLibrary, OneDnnRefused
 from netpart.kernels.onednn.winograd import WinogradCalls, winograd_pays
 from netpart.kernels.onednn.winograd_tiles import A, B, G, LineTiles, equal_strip
 from netpart.kernels.op import Array, Window
@@ -25,6 +28,9 @@ from tests.thorough import example_count
 
 pytestmark = needed
 
+narrow = pytest.mark.skipif(not has_bfloat16(), reason="no processor with bfloat16")
+
+U = 2.0**-8
 THREE = Window((3, 3), (1, 1), ((1, 1), (1, 1)))
 
 
@@ -106,6 +112,55 @@ def test_agrees_with_the_reference(case: Case, below: str, above: str, activatio
         near(got, expected)
 
 
+def narrow_results(
+    kernels: Kernels, case: Case, orders: tuple[str, str], size: Callable[[Array], Array]
+) -> list[Array]:
+    """``results`` on numbers that bfloat16 holds, or on their ``size``: in bfloat16 unless ``kernels`` are the
+    reference. The tensors and the weights are in ``orders``."""
+    dtype = rounded if kernels is not REFERENCE else lambda array: array
+    tensors, weights = orders
+
+    def stored(order: str, seed: int, *shape: int) -> Array:
+        return dtype(size(widened(rounded(lying(order, normal(seed, *shape))))))
+
+    x, dy, w = stored(tensors, 1, *case.x), stored(tensors, 4, *case.y), stored(weights, 2, *case.w)
+    y, dx = (dtype(lying(tensors, np.zeros(shape, np.float32))) for shape in (case.y, case.x))
+    dw: Array = np.zeros(case.w, np.float32)
+    b, db = (size(normal(3, case.w[0])), rubbish(case.w[0])) if case.biased else (None, None)
+    play(kernels.convolution(x, w, b, y, case.window))
+    play(kernels.convolution_data(dy, w, dx, case.window))
+    play(kernels.convolution_weights(x, dy, dw, db, case.window))
+    return [widened(a) for a in (y, dx, dw)] + ([] if db is None else [db])
+
+
+@narrow
+@settings(max_examples=example_count(60), deadline=None)
+@given(cases(), st.tuples(ORDERS, ORDERS), st.sampled_from([1, 1 << 14, 1 << 23]))
+def test_in_bfloat16_sums_lose_some_roundings_of_their_addends(case: Case, orders: tuple[str, str], size: int) -> None:
+    with patch.multiple(winograd, RATE=0, BYTES=size):
+        found = narrow_results(onednn_kernels.Kernels(np, "float32", "bfloat16"), case, orders, np.asarray)
+    exact, sizes = (narrow_results(REFERENCE, case, orders, each) for each in (np.asarray, np.abs))
+    for got, wanted, addends in zip(found, exact, sizes, strict=True):
+        assert np.linalg.norm(got - wanted) <= 4 * U * np.linalg.norm(addends)
+
+
+@narrow
+@pytest.mark.parametrize("channels", [16, 256])
+def test_in_bfloat16_errs_as_a_few_roundings_do(channels: int) -> None:
+    case = Case((2, channels, 12, 12), (16, channels, 3, 3), (2, 16, 12, 12), False, THREE)
+    with patch.object(winograd, "RATE", 0):
+        kernels = onednn_kernels.Kernels(np, "float32", "bfloat16")
+        found = narrow_results(kernels, case, ("last", "last"), np.asarray)
+    assert "gemm:jit:bf16" in {name for _, name in kernels.implementations}, "nothing was transformed"
+    wanted = narrow_results(REFERENCE, case, ("last", "last"), np.asarray)
+    assert all(_error(got, right) < 3 * U for got, right in zip(found, wanted, strict=True))
+
+
+def test_bfloat16_holds_the_matrices_of_the_transforms() -> None:
+    for matrix in (A, B):
+        np.testing.assert_array_equal(widened(rounded(matrix)), matrix)
+
+
 def test_a_refused_tile_leaves_the_direct_convolution_of_onednn() -> None:
     case = Case((2, 16, 12, 12), (16, 16, 3, 3), (2, 16, 12, 12), True, THREE)
     kernels = fast()
@@ -167,6 +222,25 @@ def test_pays_where_it_saves_more_than_it_moves(
     x, y = (np.empty((2, n, lines, 32), np.float32) for n in (channels, filters))
     w: Array = np.empty((filters, channels // groups, 3, 3), np.float32)
     assert winograd_pays(x, w, y, window, groups) is pays
+
+
+@narrow
+@pytest.mark.parametrize(
+    ("channels", "lines", "matrix_unit", "pays"),
+    [
+        (64, 56, False, (True, True)),
+        (256, 14, False, (True, False)),  # the gradient of many weights is float32
+        (512, 7, False, (False, False)),
+        (64, 56, True, (False, False)),  # products take less time than any transform
+    ],
+)
+def test_in_bfloat16_products_take_half_the_time(
+    channels: int, lines: int, matrix_unit: bool, pays: tuple[bool, bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(OneDnnLibrary, "has_matrix_unit", matrix_unit)
+    x: Array = np.empty((16, channels, lines, lines), ELEMENT)
+    weights = (np.empty((channels, channels, 3, 3), dtype) for dtype in (ELEMENT, np.float32))
+    assert tuple(winograd_pays(x, w, x, THREE, 1) for w in weights) == pays
 
 
 def test_small_tensors_with_large_weights_do_not_get_much_room() -> None:
