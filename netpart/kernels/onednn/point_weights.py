@@ -1,6 +1,6 @@
 """The weights of a convolution at the points of Winograd's filtering, and their gradients.
 
-w (F, C, 3, ...)  ⇄  taps (3, F, C, ...)  ⇄  points (6, F, C, ...)  ⇄  blocked: each in the order of a primitive
+w (F, C, r, ...)  ⇄  taps (r, F, C, ...)  ⇄  points (6, F, C, ...)  ⇄  blocked: each in the order of a primitive
 
 w and blocked may be bfloat16; between them all is float32.
 """
@@ -13,7 +13,7 @@ from netpart.kernels.onednn.calls import Calls, Piece
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc, dense_strides
 from netpart.kernels.onednn.names import Arg
 from netpart.kernels.onednn.primitive import PrimitiveDesc
-from netpart.kernels.onednn.winograd_tiles import POINTS, TAPS
+from netpart.kernels.onednn.winograd_tiles import POINTS
 from netpart.kernels.op import Array
 
 ROOMS = 5
@@ -27,12 +27,12 @@ class PointWeights:
     """
 
     def __init__(self, calls: Calls, w: Array, order: MemoryDesc) -> None:
-        filters, channels, _, *rest = w.shape
+        filters, channels, self.count, *rest = w.shape
         self.calls = calls
         self.order = order
         self.dense = dense_strides((filters, channels, 1, *rest))
         self.plain = MemoryDesc.strided((filters, channels, 1, *rest), self.dense)
-        self.size = w.size // TAPS
+        self.size = w.size // self.count
         self.w = DnnlMemory(MemoryDesc.of(w), w)
         turned = [*self.dense[:2], self.size, *self.dense[3:]]
         self.taps = calls.temporary(MemoryDesc.strided(w.shape, turned))
@@ -48,13 +48,13 @@ class PointWeights:
     def spread(self, matrix: Array) -> None:
         """Append ``blocked`` = matrix (points, taps) · w."""
         self.calls.reorder(self.w, self.taps)
-        self._product(matrix, (self.taps, TAPS), (self.spare, POINTS))
+        self._product(matrix, (self.taps, self.count), (self.spare, POINTS))
         self._reorder((Arg.SRC, self._plain_piece(), self.plain), (Arg.DST, self.piece(self.blocked), self.order))
 
     def gather(self, matrix: Array) -> None:
         """Append w = matrix (taps, points) · ``blocked``."""
         self._reorder((Arg.SRC, self.piece(self.blocked), self.order), (Arg.DST, self._plain_piece(), self.plain))
-        self._product(matrix, (self.spare, POINTS), (self.taps, TAPS))
+        self._product(matrix, (self.spare, POINTS), (self.taps, self.count))
         self.calls.reorder(self.taps, self.w)
 
     def _rows(self, rows: int) -> MemoryDesc:

@@ -29,16 +29,17 @@ from netpart.kernels.onednn.names import Algorithm, Arg
 from netpart.kernels.onednn.point_lines import PointLines, Strip
 from netpart.kernels.onednn.point_weights import ROOMS, PointWeights
 from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
-from netpart.kernels.onednn.winograd_tiles import ONE, POINTS, TAPS, G, LineTiles, equal_strip
+from netpart.kernels.onednn.winograd_tiles import ONE, POINTS, TAPS, LineTiles, equal_strip, weight_matrix
 from netpart.kernels.op import Array, Window
 
 BYTES = 8 << 20
 """Bytes of the points of a strip, which fit the cache that all threads share."""
-RATE = 40
+RATE = 44
 """Multiplications and additions in float32 that take as long as one more element that is moved: measured, with a
 margin. In bfloat16 there are twice as many, as an element takes no less time."""
 PASSES, NARROW_PASSES = 14, 40
-"""Elements that are moved for each weight; and where tensors are bfloat16, but the gradient of the weights float32."""
+"""Elements that are moved for each weight; and where tensors are bfloat16, but the gradient of the weights float32.
+For the other tensors, the points of a tile are written and read."""
 ROOM = 40 << 20
 """Bytes that weights at points may take, unless they are small compared with the tensors."""
 
@@ -49,11 +50,15 @@ def winograd_pays(x: Array, w: Array, y: Array, window: Window, groups: int) -> 
         return False
     if 4 * ROOMS * w.size > max(ROOM, 2 * (x.nbytes + y.nbytes)):
         return False
-    tiles = LineTiles(x.shape[2], y.shape[2], window.pads[0][0])
+    tiles = _line_tiles(x, y, window)
     saved = 2 * prod(w.shape[1:]) * y.size * tiles.saved if tiles.fits else 0
     rate = 2 * RATE if is_bfloat16(x) else RATE
     passes = PASSES if w.dtype == x.dtype else NARROW_PASSES
-    return bool(saved > rate * (3 * (x.size + y.size) + passes * w.size))
+    return bool(saved > rate * (2 * POINTS / tiles.step * (x.size + y.size) + passes * w.size))
+
+
+def _line_tiles(x: Array, y: Array, window: Window) -> LineTiles:
+    return LineTiles(x.shape[2], y.shape[2], window.pads[0][0], window.kernel[0])
 
 
 def _has_transforms(x: Array) -> bool:
@@ -62,9 +67,9 @@ def _has_transforms(x: Array) -> bool:
 
 
 def _slides(window: Window) -> bool:
-    """True if a filter of three elements moves by one element along the first axis, and there is another axis."""
+    """True if a filter of some elements moves by one element along the first axis, and there is another axis."""
     dense = not window.dilation or window.dilation[0] == 1
-    return len(window.kernel) > 1 and window.kernel[0] == TAPS and window.stride[0] == 1 and dense
+    return len(window.kernel) > 1 and window.kernel[0] in TAPS and window.stride[0] == 1 and dense
 
 
 class WinogradCalls:
@@ -76,13 +81,14 @@ class WinogradCalls:
         self.w = w
         self.y = y
         self.window = window
-        self.tiles = LineTiles(x.shape[2], y.shape[2], window.pads[0][0])
+        self.tiles = _line_tiles(x, y, window)
+        self.matrix = weight_matrix(self.tiles.taps)
 
     def forward(self, b: Array | None, post: Attributes) -> None:
         """Append y = post(w * x + b)."""
         strip = self._first_strip(self.tiles, BYTES)
         desc = self._problem(strip, b).forward()
-        fixed = self._spread_weights(desc, G)
+        fixed = self._spread_weights(desc, self.matrix)
         if b is not None:
             biases: Array = np.zeros((POINTS, len(b)), np.float32)
             self.calls.then(lambda: np.copyto(biases[ONE], b))
@@ -94,7 +100,7 @@ class WinogradCalls:
         tiles = self.tiles.turned()
         strip = self._first_strip(tiles, BYTES)
         desc = self._problem(strip).data()
-        fixed = self._spread_weights(desc, G[:, ::-1])
+        fixed = self._spread_weights(desc, self.matrix[:, ::-1])
         self._filter(desc, {Arg.DIFF_DST: self.y, Arg.DIFF_SRC: self.x}, fixed, tiles, strip, Attributes())
 
     def weights(self) -> None:
@@ -115,7 +121,7 @@ class WinogradCalls:
             calls.repeat(desc, moved, POINTS)
             if strip is not first:
                 add_binary(calls, Algorithm.BINARY_ADD, total, part, total)
-        weights.gather(G.T)
+        weights.gather(self.matrix.T)
 
     def _filter(
         self, desc: PrimitiveDesc, ends: dict[Arg, Array], fixed: Pieces, tiles: LineTiles, first: Strip,

@@ -19,7 +19,7 @@ from netpart.kernels.onednn import winograd
 from netpart.kernels.onednn.gradient_windows import has_right_gradients
 from netpart.kernels.onednn.library import OneDnnLibrary, OneDnnRefused
 from netpart.kernels.onednn.winograd import WinogradCalls, winograd_pays
-from netpart.kernels.onednn.winograd_tiles import A, B, G, LineTiles, equal_strip
+from netpart.kernels.onednn.winograd_tiles import TAPS, B, LineTiles, equal_strip, output_matrix, weight_matrix
 from netpart.kernels.op import Array, Window
 from netpart.kernels.reference import Kernels
 from tests.kernels.harness import normal, play, rubbish
@@ -31,7 +31,8 @@ pytestmark = needed
 narrow = pytest.mark.skipif(not has_bfloat16(), reason="no processor with bfloat16")
 
 U = 2.0**-8
-THREE = Window((3, 3), (1, 1), ((1, 1), (1, 1)))
+THREE, FIVE = (Window((n, n), (1, 1), ((n // 2, n // 2),) * 2) for n in (3, 5))
+SIX = Window((6, 6), (1, 1), ((3, 2), (3, 2)))
 
 
 ACTIVATIONS = st.sampled_from([None, *onednn_kernels.Kernels.fuses])
@@ -49,7 +50,7 @@ class Case(NamedTuple):
 
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
-    """Convolutions that slide a filter of three lines; any windows on the other axes."""
+    """Convolutions that slide a filter of two to five lines; any windows on the other axes."""
     sizes: list[int] = []
     kernel: list[int] = []
     stride: list[int] = []
@@ -57,10 +58,11 @@ def cases(draw: st.DrawFn) -> Case:
     dilation: list[int] = []
     outs: list[int] = []
     for axis in range(draw(st.integers(2, 3))):
-        kernel.append(draw(st.integers(1, 3)) if axis else 3)
+        kernel.append(draw(st.integers(1, 3) if axis else st.sampled_from(TAPS)))
         stride.append(draw(st.integers(1, 2)) if axis else 1)
         dilation.append(draw(st.integers(1, 2)) if axis else 1)
-        pads.append((draw(st.integers(0, 2)), draw(st.integers(0, 2))))
+        most = kernel[-1] - 1 if axis == 0 else 2
+        pads.append((draw(st.integers(0, most)), draw(st.integers(0, most))))
         reach = (kernel[-1] - 1) * dilation[-1] + 1
         sizes.append(draw(st.integers(max(1, reach - sum(pads[-1])), 11)))
         outs.append((sizes[-1] + sum(pads[-1]) - reach) // stride[-1] + 1)
@@ -145,9 +147,10 @@ def test_in_bfloat16_sums_lose_some_roundings_of_their_addends(case: Case, order
 
 
 @narrow
+@pytest.mark.parametrize("taps", TAPS)
 @pytest.mark.parametrize("channels", [16, 256])
-def test_in_bfloat16_errs_as_a_few_roundings_do(channels: int) -> None:
-    case = Case((2, channels, 12, 12), (16, channels, 3, 3), (2, 16, 12, 12), False, THREE)
+def test_in_bfloat16_errs_as_a_few_roundings_do(channels: int, taps: int) -> None:
+    case = square_case(channels, taps)
     with patch.object(winograd, "RATE", 0):
         kernels = onednn_kernels.Kernels(np, "float32", "bfloat16")
         found = narrow_results(kernels, case, ("last", "last"), np.asarray)
@@ -157,7 +160,7 @@ def test_in_bfloat16_errs_as_a_few_roundings_do(channels: int) -> None:
 
 
 def test_bfloat16_holds_the_matrices_of_the_transforms() -> None:
-    for matrix in (A, B):
+    for matrix in (B, *map(output_matrix, TAPS)):
         np.testing.assert_array_equal(widened(rounded(matrix)), matrix)
 
 
@@ -181,15 +184,24 @@ def test_a_refused_tile_leaves_the_direct_convolution_of_onednn() -> None:
         near(got, expected)
 
 
-def test_the_tiles_compute_a_convolution() -> None:
-    x, w = normal(1, 6), normal(2, 3)
-    np.testing.assert_allclose(A @ ((G @ w) * (B @ x)), np.correlate(x, w), rtol=1e-6, atol=1e-6)
+@pytest.mark.parametrize("taps", TAPS)
+def test_a_tile_computes_a_convolution(taps: int) -> None:
+    x, w = normal(1, 6), normal(2, taps)
+    y = np.correlate(x, w)
+    np.testing.assert_allclose(output_matrix(len(y)) @ ((weight_matrix(taps) @ w) * (B @ x)), y, rtol=1e-5, atol=1e-5)
 
 
+def square_case(channels: int, taps: int) -> Case:
+    """A convolution of images of 12 x 12 by filters of ``taps`` x ``taps``, without padding."""
+    window = Window((taps, taps), (1, 1), ((0, 0), (0, 0)))
+    return Case((2, channels, 12, 12), (16, channels, taps, taps), (2, 16, 13 - taps, 13 - taps), False, window)
+
+
+@pytest.mark.parametrize("taps", TAPS)
 @pytest.mark.parametrize("channels", [16, 256])
-def test_loses_at_most_a_digit_compared_with_sums(channels: int) -> None:
+def test_loses_at_most_a_digit_compared_with_sums(channels: int, taps: int) -> None:
     """Errors relative to float64, of the root mean square, with and without tiles."""
-    case = Case((2, channels, 12, 12), (16, channels, 3, 3), (2, 16, 12, 12), False, THREE)
+    case = square_case(channels, taps)
     exact = results(reference.Kernels(np, "float64"), case)
     errors = []
     for rate in (0, 1e9):
@@ -208,6 +220,9 @@ def _error(got: Array, wanted: Array) -> float:
     ("channels", "filters", "lines", "window", "groups", "pays"),
     [
         (64, 64, 32, THREE, 1, True),
+        (64, 64, 32, FIVE, 1, True),
+        (16, 16, 32, FIVE, 1, False),  # what is saved takes less than the transforms
+        (64, 64, 32, SIX, 1, False),  # a tile would have one output
         (64, 64, 32, THREE, 2, False),  # groups
         (3, 16, 32, THREE, 1, False),  # too few channels to save much
         (64, 64, 1, THREE, 1, False),  # a tile has one output
@@ -220,7 +235,7 @@ def test_pays_where_it_saves_more_than_it_moves(
     channels: int, filters: int, lines: int, window: Window, groups: int, pays: bool
 ) -> None:
     x, y = (np.empty((2, n, lines, 32), np.float32) for n in (channels, filters))
-    w: Array = np.empty((filters, channels // groups, 3, 3), np.float32)
+    w: Array = np.empty((filters, channels // groups, *window.kernel), np.float32)
     assert winograd_pays(x, w, y, window, groups) is pays
 
 
@@ -253,11 +268,18 @@ def test_small_tensors_with_large_weights_do_not_get_much_room() -> None:
 
 
 def test_tiles_at_the_ends_read_fewer_lines() -> None:
-    tiles = LineTiles(inputs=9, outputs=9, low=1)
+    tiles = LineTiles(inputs=9, outputs=9, low=1, taps=3)
     found = [tiles.tile(i) for i in range(tiles.count)]
     assert [tile.inputs for tile in found] == [(0, 5), (3, 9), (7, 9)]
     assert [tile.outputs for tile in found] == [(0, 4), (4, 8), (8, 9)]
     assert [tile.before for tile in found] == [1, 0, 0]
+
+
+def test_longer_filters_make_fewer_outputs_of_a_tile() -> None:
+    tiles = LineTiles(inputs=9, outputs=9, low=2, taps=5)
+    found = [tiles.tile(i) for i in range(tiles.count)]
+    assert [tile.inputs for tile in found] == [(0, 4), (0, 6), (2, 8), (4, 9), (6, 9)]
+    assert [tile.outputs for tile in found] == [(0, 2), (2, 4), (4, 6), (6, 8), (8, 9)]
 
 
 def test_strips_are_equal_and_fit() -> None:
