@@ -55,7 +55,7 @@ def _powers(scales: Array, count: int) -> Array:
 
 @dataclass(frozen=True)
 class TileLines:
-    """What one tile reads and writes: ``inputs`` and ``outputs`` are ranges of lines; ``matrix`` is that to its outputs.
+    """What a tile reads and writes: ``inputs`` and ``outputs`` are ranges of lines, ``matrix`` is that to the outputs.
 
     Lines that are missing at the ends, of padding or after the last output, are zeros that nobody reads or writes.
     """
