@@ -43,11 +43,10 @@ class Convolution(reference.Convolution, OneDnnVerbs):
         self, x: Array, w: Array, b: Array | None, y: Array, window: Window, groups: int, activation: Kind | None
     ) -> Op:  # fmt: skip
         def describe(calls: Calls) -> None:
-            attributes = append_activation(Attributes(), activation)
             if lowering_pays(w, y, window, groups):
-                return LoweredCalls(calls, x, w, y, window).forward(w, b, y, attributes)
+                return LoweredCalls(calls, x, w, y, window).forward(w, b, y, activation)
             problem = ConvolutionDescs(x, w, b, y, window, groups)
-            desc = problem.forward(attributes)
+            desc = problem.forward(append_activation(Attributes(), activation))
             args: Args = {
                 Arg.SRC: calls.ordered(DnnlMemory.of(x), desc.arg(Arg.SRC)),
                 Arg.WEIGHTS: calls.ordered(problem.weights(w), desc.arg(Arg.WEIGHTS)),

@@ -19,13 +19,16 @@ from typing import Any
 
 import numpy as np
 
+from netpart.kernels.activation import Kind
 from netpart.kernels.bfloat16 import is_bfloat16
+from netpart.kernels.onednn.activation import append_activation
 from netpart.kernels.onednn.calls import Args, Calls
 from netpart.kernels.onednn.gradient_windows import has_right_gradients
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc, channels_last_strides, dense_strides, tidy_strides
 from netpart.kernels.onednn.names import Arg
 from netpart.kernels.onednn.portions import add_channel_sums
 from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
+from netpart.kernels.onednn.turned_products import ProductShape, add_turned_product
 from netpart.kernels.op import Array, Window
 from netpart.kernels.pooling import window_taps
 
@@ -79,11 +82,16 @@ class LoweredCalls:
         self.columns = calls.temporary(MemoryDesc.strided((self.places, self.depth), (self.depth, 1), x.dtype.name))
         self.x = np.moveaxis(x, 1, -1)
 
-    def forward(self, w: Array, b: Array | None, y: Array, attributes: Attributes) -> None:
-        """Append y = post(columns wᵀ + b)."""
+    def forward(self, w: Array, b: Array | None, y: Array, activation: Kind | None) -> None:
+        """Append y = activation(columns wᵀ + b)."""
         self.calls.then(self._gather)
         bias = None if b is None else DnnlMemory(MemoryDesc.strided((1, self.filters), (self.filters, 1)), b)
-        self._product(self.columns, self._factor(w, turned=True), self._outputs(y), bias, attributes)
+        shape = ProductShape(self.places, self.depth, self.filters)
+        if shape.turning_pays and not is_bfloat16(y):
+            weights, target = self._weights(w), self._outputs(y)
+            return add_turned_product(self.calls, shape, self.columns, weights, bias, target, activation)
+        post = append_activation(Attributes(), activation)
+        self._product(self.columns, self._factor(w, turned=True), self._outputs(y), bias, post)
 
     def data(self, w: Array, dy: Array) -> None:
         """Append dx, the ``x`` of this object, = the columns dy w, added up in float32 where they overlap."""

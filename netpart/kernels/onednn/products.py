@@ -18,13 +18,12 @@ from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc, dense_strides
 from netpart.kernels.onednn.names import Algorithm, Arg
 from netpart.kernels.onednn.portions import add_channel_sums
 from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc, scale_argument
+from netpart.kernels.onednn.turned_products import ProductShape, add_turned_product
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import as_matrix
 
 PACKED_ROWS = 1024
 """Rows of x from which on a product with a copy of the weights in oneDNN's own order takes less, copying included."""
-
-
 BLOCK_COLUMNS, MOST_BLOCKS = 2048, 64
 """The most columns of a block of a wide gradient of weights, and its most blocks. On two threads oneDNN takes up to
 four times as long for 113 outputs of 9216 inputs, 16 rows, as for the same in blocks."""
@@ -42,9 +41,13 @@ class InnerProduct(inner_product.InnerProduct, OneDnnVerbs):
         def describe(calls: Calls) -> None:
             bias = None if b is None else matmul_memory(b.reshape(1, -1))
             weights = matmul_memory(inner_product.features_by_outputs(w, transpose))
+            rows, target = matmul_memory(as_matrix(x)), matmul_memory(y)
+            shape = ProductShape(len(x), weights.array.shape[0], y.shape[1])
+            if shape.turning_pays and not transpose and not is_bfloat16(x) and are_row_major(x, w, y):
+                return add_turned_product(calls, shape, rows, weights, bias, target, activation, add)
             post = append_activation(Attributes().sum() if add else Attributes(), activation)
             packed = len(x) >= PACKED_ROWS and not transpose
-            _add_product(calls, matmul_memory(as_matrix(x)), weights, matmul_memory(y), bias, post, packed)
+            _add_product(calls, rows, weights, target, bias, post, packed)
 
         return self.attempt(describe, super().inner_product, x, w, b, y, transpose, activation, add)
 
@@ -97,6 +100,11 @@ def _in_blocks(a: Array, b: Array, y: Array) -> tuple[Array, Array, Array]:
         return a, b, y
     wide, made = (matrix.reshape(len(matrix), count, -1).swapaxes(0, 1) for matrix in (b, y))
     return a[None], wide, made
+
+
+def are_row_major(*arrays: Array) -> bool:
+    """True if all arrays are dense, in the order of their axes."""
+    return all(array.flags.c_contiguous for array in arrays)
 
 
 def matmul_memory(array: Array) -> DnnlMemory:

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netpart.kernels.activation import Kind
-from netpart.kernels.onednn import strips
+from netpart.kernels.onednn import strips, turned_products
+from netpart.kernels.onednn.turned_products import LEAST_WEIGHTS
 from netpart.kernels.op import Array, Window
 from netpart.kernels.reference import Kernels
 from tests.kernels.harness import normal, play, rubbish
@@ -78,9 +79,11 @@ def test_strips_agree_with_the_reference(case: Case, below: str, above: str, mos
 
 
 @settings(max_examples=300, deadline=None)
-@given(cases(), ORDERS, ORDERS, st.sampled_from(ACTIVATIONS))
-def test_agrees_with_the_reference(case: Case, below: str, above: str, activation: Kind | None) -> None:
+@given(cases(), ORDERS, ORDERS, st.sampled_from(ACTIVATIONS), st.sampled_from([1, LEAST_WEIGHTS]))
+def test_agrees_with_the_reference(case: Case, below: str, above: str, activation: Kind | None, least: int) -> None:
     wanted = played(REFERENCE, ("plain", "plain"), case, activation)
-    for got, expected in zip(played(fast(), (below, above), case, activation), wanted, strict=True):
+    with patch.object(turned_products, "LEAST_WEIGHTS", least):
+        found = played(fast(), (below, above), case, activation)
+    for got, expected in zip(found, wanted, strict=True):
         if expected is not None:
             near(got, expected)

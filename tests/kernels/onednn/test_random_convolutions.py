@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -17,7 +18,9 @@ from hypothesis import strategies as st
 
 from netpart.kernels.bfloat16 import is_bfloat16, rounded, widened
 from netpart.kernels.choose import has_bfloat16
+from netpart.kernels.onednn import turned_products
 from netpart.kernels.onednn.kernels import Kernels
+from netpart.kernels.onednn.turned_products import LEAST_WEIGHTS
 from netpart.kernels.op import Array, Window
 from netpart.spec import Shape
 from tests.kernels.harness import Guards, normal, play
@@ -118,17 +121,18 @@ DILATED = convolution(2, 8, 64, (3, 4, 6), (5, 3, 5), (2, 1, 1), ((3, 4), (0, 1)
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 @settings(max_examples=example_count(1200), deadline=None)
-@given(case=convolutions())
-@example(case=DEEP)
-@example(case=FLAT)
-@example(case=UNEVEN)
-@example(case=CAUSAL)
-@example(case=BORDER)
-@example(case=DILATED)
-@example(case=GROUPED)
-def test_any_convolution_agrees_with_the_reference(precision: str, case: Convolution) -> None:
+@given(case=convolutions(), least=st.sampled_from([1, LEAST_WEIGHTS]))
+@example(case=DEEP, least=1)
+@example(case=FLAT, least=1)
+@example(case=UNEVEN, least=1)
+@example(case=CAUSAL, least=1)
+@example(case=BORDER, least=1)
+@example(case=DILATED, least=1)
+@example(case=GROUPED, least=1)
+def test_any_convolution_agrees_with_the_reference(precision: str, case: Convolution, least: int) -> None:
+    """Products of few places are made turned for ``least`` weights and more."""
     narrow = precision == "bfloat16"
-    with guards() as memory:
+    with guards() as memory, patch.object(turned_products, "LEAST_WEIGHTS", least):
         wanted = gradients_and_output(REFERENCE, case, False, memory)
         found = gradients_and_output(Kernels(np, "float32", *["bfloat16"] * narrow), case, narrow, memory)
     for right, ours in zip(wanted, found, strict=True):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from netpart.kernels import reference
 from netpart.kernels.activation import Kind
 from netpart.kernels.arguments import AttentionArguments, NormaliseArguments, NormaliseGradientArguments
+from netpart.kernels.onednn import turned_products
 from netpart.kernels.onednn.calls import Calls, PrimitiveStream
 from netpart.kernels.onednn.memory import DnnlMemory
 from netpart.kernels.onednn.products import BLOCK_COLUMNS, PACKED_ROWS
@@ -93,6 +95,26 @@ def test_a_product_adds_and_activates_in_its_own_pass(add: bool, kind: Kind | No
     kernels = fast()
     kernels.inner_product(x, w, b, before.copy(), transpose, kind, add)
     assert {kind for kind, _ in kernels.implementations} <= {"matmul", "reorder"}
+    assert not kernels.refusals
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5, 64, 65])
+@pytest.mark.parametrize("kind", [None, "relu", "tanh"])
+@pytest.mark.parametrize("biased", [False, True])
+@pytest.mark.parametrize("add", [False, True])
+def test_a_product_of_few_rows_is_made_turned(add: bool, biased: bool, kind: Kind | None, rows: int) -> None:
+    x, w, before = normal(1, rows, 7, 3), normal(4, 6, 7, 3), normal(2, rows, 6)
+    b = normal(3, 6) if biased else None
+
+    def bind(kernels: Any, y: Array) -> Op:
+        y[...] = before
+        return kernels.inner_product(x, w, b, y, False, kind, add)
+
+    with patch.object(turned_products, "LEAST_WEIGHTS", w.size):
+        agree(bind, before.shape)
+        kernels = fast()
+        bind(kernels, before.copy())
+    assert ("reorder" in {kind for kind, _ in kernels.implementations}) == (2 <= rows <= 64)
     assert not kernels.refusals
 
 
