@@ -43,7 +43,7 @@ class InnerProduct(inner_product.InnerProduct, OneDnnVerbs):
             weights = matmul_memory(inner_product.features_by_outputs(w, transpose))
             rows, target = matmul_memory(as_matrix(x)), matmul_memory(y)
             shape = ProductShape(len(x), weights.array.shape[0], y.shape[1])
-            if shape.turning_pays and not transpose and not is_bfloat16(x) and are_row_major(x, w, y):
+            if shape.turning_pays and not transpose and not is_bfloat16(x) and _are_row_major(x, w, y):
                 return add_turned_product(calls, shape, rows, weights, bias, target, activation, add)
             post = append_activation(Attributes().sum() if add else Attributes(), activation)
             packed = len(x) >= PACKED_ROWS and not transpose
@@ -102,7 +102,7 @@ def _in_blocks(a: Array, b: Array, y: Array) -> tuple[Array, Array, Array]:
     return a[None], wide, made
 
 
-def are_row_major(*arrays: Array) -> bool:
+def _are_row_major(*arrays: Array) -> bool:
     """True if all arrays are dense, in the order of their axes."""
     return all(array.flags.c_contiguous for array in arrays)
 
