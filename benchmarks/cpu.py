@@ -9,7 +9,8 @@ PyTorch is the best of eager and torch.compile (if there is a C++ compiler), bot
 eager, with the fused optimiser. Contenders take turns. Each has processes of its own, which have their number of
 threads from the start. A step is everything from the mini-batch in memory to the updated parameters. The figure is the
 median of all steps after the first few of a run; each run's ratio is recorded too. With a ratio above 1, netpart is
-faster or takes less. A busy machine is refused, except with --loaded.
+faster or takes less. The GEMM peak of a net is the mean of those before and after its contest. A busy machine is
+refused, except with --loaded.
 """
 
 from __future__ import annotations
@@ -70,10 +71,12 @@ def main() -> int:
 def timed_rows(nets: list[Prepared], threads: int, base: int, args: argparse.Namespace) -> list[Row]:
     """All rows of one number of threads."""
     rows = list[Row]()
-    peak = gemm(threads)
+    before = gemm(threads)
     for prepared in nets:
         watch = Watch()
         ours, plain, theirs = contest(prepared, threads, args)
+        after = gemm(threads)
+        peak, before = (before + after) / 2, after
         best = min(theirs.values(), key=lambda timed: timed.median)
         variant = next(variant for variant, timed in theirs.items() if timed is best)
         about = f"{prepared.net.title}, batch {prepared.net.batch}, {words(threads)}"
