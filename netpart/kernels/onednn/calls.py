@@ -221,10 +221,19 @@ class OneDnnVerbs(Verbs):
     def attempt(self, describe: Callable[[Calls], None], otherwise: Callable[..., Op], *args: Any) -> Op:
         """The Op of the calls that ``describe`` adds; if oneDNN refuses one, that of ``otherwise``, a verb of the
         reference, on ``args``, in float32."""
+        return self._described(describe) or widened_op(otherwise, args)
+
+    def attempt_faster(self, describe: Callable[[Calls], None], otherwise: Callable[..., Op], *args: Any) -> Op:
+        """The Op of the calls that ``describe`` adds; if oneDNN refuses one, that of ``otherwise``, another way of
+        oneDNN, on ``args``."""
+        return self._described(describe) or otherwise(*args)
+
+    def _described(self, describe: Callable[[Calls], None]) -> Op | None:
+        """The Op of the calls that ``describe`` adds; None, and a note of the refusal, if oneDNN refuses one."""
         calls = Calls(self.stream)
         try:
             describe(calls)
         except OneDnnRefused as error:
             self.stream.refusals.append((describe.__qualname__, str(error)))
-            return widened_op(otherwise, args)
+            return None
         return calls.op()

@@ -36,7 +36,7 @@ class Convolution(reference.Convolution, OneDnnVerbs):
 
         args = x, w, b, y, window, groups, activation
         if _tiles_pay(x, w, y, window, groups):
-            return self.attempt(describe_tiles, self._convolution_directly, *args)
+            return self.attempt_faster(describe_tiles, self._convolution_directly, *args)
         return self._convolution_directly(*args)
 
     def _convolution_directly(
@@ -64,7 +64,7 @@ class Convolution(reference.Convolution, OneDnnVerbs):
 
         args = dy, w, dx, window, groups
         if _tiles_pay(dx, w, dy, window, groups):
-            return self.attempt(describe_tiles, self._data_directly, *args)
+            return self.attempt_faster(describe_tiles, self._data_directly, *args)
         return self._data_directly(*args)
 
     def _data_directly(self, dy: Array, w: Array, dx: Array, window: Window, groups: int) -> Op:
@@ -93,7 +93,7 @@ class Convolution(reference.Convolution, OneDnnVerbs):
 
         args = x, dy, dw, db, window, groups
         if _tiles_pay(x, dw, dy, window, groups):
-            return self.attempt(describe_tiles, self._weights_directly, *args)
+            return self.attempt_faster(describe_tiles, self._weights_directly, *args)
         return self._weights_directly(*args)
 
     def _weights_directly(

@@ -28,7 +28,7 @@ from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc, channels_last_
 from netpart.kernels.onednn.names import Arg
 from netpart.kernels.onednn.portions import add_channel_sums
 from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
-from netpart.kernels.onednn.turned_products import ProductShape, add_turned_product
+from netpart.kernels.onednn.turned_products import ProductShape, try_turned_product
 from netpart.kernels.op import Array, Window
 from netpart.kernels.pooling import window_taps
 
@@ -87,9 +87,10 @@ class LoweredCalls:
         self.calls.then(self._gather)
         bias = None if b is None else DnnlMemory(MemoryDesc.strided((1, self.filters), (self.filters, 1)), b)
         shape = ProductShape(self.places, self.depth, self.filters)
-        if shape.turning_pays and not is_bfloat16(y):
-            weights, target = self._weights(w), self._outputs(y)
-            return add_turned_product(self.calls, shape, self.columns, weights, bias, target, activation)
+        parts = self.columns, self._weights(w), bias, self._outputs(y)
+        wide = all(each.dtype == np.float32 for each in (self.x, w, y))
+        if wide and try_turned_product(self.calls, shape, *parts, activation):
+            return
         post = append_activation(Attributes(), activation)
         self._product(self.columns, self._factor(w, turned=True), self._outputs(y), bias, post)
 

@@ -2,10 +2,12 @@
 
 w (F, C, r, ...)  ⇄  taps (r, F, C, ...)  ⇄  points (6, F, C, ...)  ⇄  blocked: each in the order of a primitive
 
-w and blocked may be bfloat16; between them all is float32.
+w and blocked may each be float32 or bfloat16; what is between them is float32.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -16,17 +18,20 @@ from netpart.kernels.onednn.primitive import PrimitiveDesc
 from netpart.kernels.onednn.winograd_tiles import POINTS
 from netpart.kernels.op import Array
 
-ROOMS = 5
-"""The temporaries of PointWeights, in sizes of the weights."""
+
+def point_weight_bytes(w: Array) -> float:
+    """Bytes of the temporaries of PointWeights at most: the taps, and twice the points, in float32."""
+    return 4 * w.size * (1 + 2 * POINTS / w.shape[2])
 
 
 class PointWeights:
-    """The weights ``w``, or their gradient, and ``blocked``: them at the points, each in the memory order ``order``.
+    """The weights ``w``, or their gradient, and ``blocked``: them at the points, each in the memory order ``order`` of
+    elements of ``dtype``.
 
     ``spare`` has as many elements, in float32; ``spread`` and ``gather`` overwrite it.
     """
 
-    def __init__(self, calls: Calls, w: Array, order: MemoryDesc) -> None:
+    def __init__(self, calls: Calls, w: Array, order: MemoryDesc, dtype: np.dtype[Any]) -> None:
         filters, channels, self.count, *rest = w.shape
         self.calls = calls
         self.order = order
@@ -37,9 +42,9 @@ class PointWeights:
         turned = [*self.dense[:2], self.size, *self.dense[3:]]
         self.taps = calls.temporary(MemoryDesc.strided(w.shape, turned))
         # Blocked orders may be padded: they take at least as much as plain ones.
-        size = POINTS * order.nbytes // w.itemsize
-        elements = w.dtype.name, "float32"
-        self.blocked, self.spare = (calls.temporary(MemoryDesc.strided((size,), (1,), dtype)) for dtype in elements)
+        size = POINTS * order.nbytes // dtype.itemsize
+        names = dtype.name, "float32"
+        self.blocked, self.spare = (calls.temporary(MemoryDesc.strided((size,), (1,), name)) for name in names)
 
     def piece(self, blocked: DnnlMemory) -> Piece:
         """The points in ``blocked``, one after another."""

@@ -18,7 +18,7 @@ from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc, dense_strides
 from netpart.kernels.onednn.names import Algorithm, Arg
 from netpart.kernels.onednn.portions import add_channel_sums
 from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc, scale_argument
-from netpart.kernels.onednn.turned_products import ProductShape, add_turned_product
+from netpart.kernels.onednn.turned_products import ProductShape, try_turned_product
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import as_matrix
 
@@ -43,8 +43,9 @@ class InnerProduct(inner_product.InnerProduct, OneDnnVerbs):
             weights = matmul_memory(inner_product.features_by_outputs(w, transpose))
             rows, target = matmul_memory(as_matrix(x)), matmul_memory(y)
             shape = ProductShape(len(x), weights.array.shape[0], y.shape[1])
-            if shape.turning_pays and not transpose and not is_bfloat16(x) and _are_row_major(x, w, y):
-                return add_turned_product(calls, shape, rows, weights, bias, target, activation, add)
+            turns = not transpose and _are_row_major(x, w, y)
+            if turns and try_turned_product(calls, shape, rows, weights, bias, target, activation, add):
+                return
             post = append_activation(Attributes().sum() if add else Attributes(), activation)
             packed = len(x) >= PACKED_ROWS and not transpose
             _add_product(calls, rows, weights, target, bias, post, packed)
@@ -103,8 +104,8 @@ def _in_blocks(a: Array, b: Array, y: Array) -> tuple[Array, Array, Array]:
 
 
 def _are_row_major(*arrays: Array) -> bool:
-    """True if all arrays are dense, in the order of their axes."""
-    return all(array.flags.c_contiguous for array in arrays)
+    """True if all arrays are float32 without gaps, in the order of their axes."""
+    return all(array.flags.c_contiguous and array.dtype == np.float32 for array in arrays)
 
 
 def matmul_memory(array: Array) -> DnnlMemory:

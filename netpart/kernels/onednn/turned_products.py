@@ -11,15 +11,16 @@ from typing import NamedTuple
 
 from netpart.kernels.activation import Kind
 from netpart.kernels.onednn.activation import append_activation
-from netpart.kernels.onednn.activation_calls import add_binary, add_post_ops
+from netpart.kernels.onednn.activation_calls import add_post_ops
 from netpart.kernels.onednn.calls import Calls, Piece
+from netpart.kernels.onednn.library import OneDnnRefused
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc
 from netpart.kernels.onednn.names import Algorithm, Arg
 from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
 
 FEW_ROWS, LEAST_WEIGHTS = range(2, 65), 1 << 18
-"""The rows with which this takes less time, and the least weights: 1.75 times less for 16 rows, 1.2 for 64, in float32
-on a Zen 4."""
+"""The rows with which this takes less time, and the least weights: in float32, on one and two threads of a Zen 4, 1.75
+times less for 16 rows, 1.2 for 64."""
 
 
 class ProductShape(NamedTuple):
@@ -29,26 +30,31 @@ class ProductShape(NamedTuple):
     depth: int
     outputs: int
 
-    @property
-    def turning_pays(self) -> bool:
-        """True if the product of float32 takes less time turned."""
-        return self.rows in FEW_ROWS and self.outputs * self.depth >= LEAST_WEIGHTS
 
-
-def add_turned_product(
+def try_turned_product(
     calls: Calls, shape: ProductShape, x: DnnlMemory, w: DnnlMemory, bias: DnnlMemory | None, y: DnnlMemory,
     activation: Kind | None = None, add: bool = False,
-) -> None:  # fmt: skip
-    """Append y = activation(x wᵀ + bias), or with ``add`` activation(y + x wᵀ + bias). ``bias`` is (1, outputs)."""
+) -> bool:  # fmt: skip
+    """Append y = activation(x wᵀ + bias), or with ``add`` activation(y + x wᵀ + bias), all in float32; ``bias`` is
+    (1, outputs). Return False, with nothing appended, if that does not pay, or if oneDNN refuses a part of it."""
     rows, depth, outputs = shape
-    turned = calls.temporary(MemoryDesc.strided((outputs, rows), (rows, 1)))
+    if rows not in FEW_ROWS or outputs * depth < LEAST_WEIGHTS:
+        return False
+    turned = MemoryDesc.strided((outputs, rows), (rows, 1))
     factors = MemoryDesc.strided((outputs, depth), (depth, 1)), MemoryDesc.strided((depth, rows), (1, depth))
-    product = PrimitiveDesc("matmul", *factors, None, turned.desc)
-    calls.repeat(product, {Arg.SRC: Piece(w), Arg.WEIGHTS: Piece(x), Arg.DST: Piece(turned)})
-    post = Attributes().sum() if add else None
-    back = PrimitiveDesc("reorder", MemoryDesc.strided((rows, outputs), (1, rows)), y.desc, attributes=post)
-    calls.repeat(back, {Arg.SRC: Piece(turned), Arg.DST: Piece(y)})
-    if bias is not None:
-        add_binary(calls, Algorithm.BINARY_ADD, y, bias, y, append_activation(Attributes(), activation))
+    post = append_activation(Attributes(), activation)
+    try:
+        product = PrimitiveDesc("matmul", *factors, None, turned)
+        source = MemoryDesc.strided((rows, outputs), (1, rows))
+        back = PrimitiveDesc("reorder", source, y.desc, attributes=Attributes().sum() if add else None)
+        last = bias and PrimitiveDesc("binary", Algorithm.BINARY_ADD, y.desc, bias.desc, y.desc, attributes=post)
+    except OneDnnRefused:
+        return False
+    made = calls.temporary(turned)
+    calls.repeat(product, {Arg.SRC: Piece(w), Arg.WEIGHTS: Piece(x), Arg.DST: Piece(made)})
+    calls.repeat(back, {Arg.SRC: Piece(made), Arg.DST: Piece(y)})
+    if last is not None:
+        calls.add(last, {Arg.SRC: y, Arg.SRC_1: bias, Arg.DST: y})
     elif activation is not None:
-        add_post_ops(calls, y, y, append_activation(Attributes(), activation))
+        add_post_ops(calls, y, y, post)
+    return True

@@ -7,8 +7,8 @@ Along that axis a tile of lines becomes six points (``winograd_tiles.py``). * is
 for each point, as fast as any. A, B and G are small products over whole lines, as fast as reading memory. Tiles are
 computed in strips of equal shapes: what is between two steps stays in the cache, and takes little memory.
 
-Of bfloat16, points are bfloat16 as well, and weights are transformed in float32. The error of an output is then about
-five times that of its rounding alone.
+The points of bfloat16 tensors are bfloat16 as well; weights are transformed in float32. The error of an output is then
+about five times that of its rounding alone.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from netpart.kernels.onednn.library import load_onednn
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc
 from netpart.kernels.onednn.names import Algorithm, Arg
 from netpart.kernels.onednn.point_lines import PointLines, Strip
-from netpart.kernels.onednn.point_weights import ROOMS, PointWeights
+from netpart.kernels.onednn.point_weights import PointWeights, point_weight_bytes
 from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
 from netpart.kernels.onednn.winograd_tiles import ONE, POINTS, TAPS, LineTiles, equal_strip, weight_matrix
 from netpart.kernels.op import Array, Window
@@ -38,31 +38,31 @@ RATE = 44
 """Multiplications and additions in float32 that take as long as one more element that is moved: measured, with a
 margin. In bfloat16 there are twice as many, as an element takes no less time."""
 PASSES, NARROW_PASSES = 14, 40
-"""Elements that are moved for each weight; and where tensors are bfloat16, but the gradient of the weights float32.
-For the other tensors, the points of a tile are written and read."""
+"""Elements that are moved for each weight, and that many if tensors are bfloat16 and weights, or their gradient, not."""
 ROOM = 40 << 20
 """Bytes that weights at points may take, unless they are small compared with the tensors."""
 
 
 def winograd_pays(x: Array, w: Array, y: Array, window: Window, groups: int) -> bool:
     """True if it is possible, takes little memory, and the products that are saved take longer than the transforms."""
-    if groups > 1 or not x.size or not y.size or not _slides(window) or not _has_transforms(x):
+    if groups > 1 or not x.size or not y.size or not _slides(window) or not _is_transformed(x):
         return False
-    if 4 * ROOMS * w.size > max(ROOM, 2 * (x.nbytes + y.nbytes)):
+    if point_weight_bytes(w) > max(ROOM, 2 * (x.nbytes + y.nbytes)):
         return False
     tiles = _line_tiles(x, y, window)
     saved = 2 * prod(w.shape[1:]) * y.size * tiles.saved if tiles.fits else 0
     rate = 2 * RATE if is_bfloat16(x) else RATE
     passes = PASSES if w.dtype == x.dtype else NARROW_PASSES
-    return bool(saved > rate * (2 * POINTS / tiles.step * (x.size + y.size) + passes * w.size))
+    moved = 2 * POINTS / tiles.step * (x.size + y.size)  # the points of each tile are written and read
+    return bool(saved > rate * (moved + passes * w.size))
 
 
 def _line_tiles(x: Array, y: Array, window: Window) -> LineTiles:
     return LineTiles(x.shape[2], y.shape[2], window.pads[0][0], window.kernel[0])
 
 
-def _has_transforms(x: Array) -> bool:
-    """True for elements of which products do not take less time than any transform."""
+def _is_transformed(x: Array) -> bool:
+    """True for elements whose products take long enough for transforms to pay: not for bfloat16 with AMX."""
     return x.dtype == np.float32 or (is_bfloat16(x) and not load_onednn().has_matrix_unit)
 
 
@@ -109,7 +109,7 @@ class WinogradCalls:
         first, *others = self._strips(self.tiles, self._first_strip(self.tiles, max(BYTES, 2 * self.w.nbytes)))
         desc = self._problem(first).gradient()
         below, above = (self._lines(array, self._dense(array), first) for array in (self.x, self.y))
-        weights = PointWeights(calls, self.w, desc.arg(Arg.DIFF_WEIGHTS))
+        weights = PointWeights(calls, self.w, desc.arg(Arg.DIFF_WEIGHTS), np.dtype(np.float32))
         total, part = weights.blocked, weights.spare
         for strip in (first, *others):
             made = total if strip is first else part
@@ -146,7 +146,7 @@ class WinogradCalls:
 
     def _spread_weights(self, desc: PrimitiveDesc, matrix: Array) -> Pieces:
         """Append the weights at all points, in the order that ``desc`` wants."""
-        weights = PointWeights(self.calls, self.w, desc.arg(Arg.WEIGHTS))
+        weights = PointWeights(self.calls, self.w, desc.arg(Arg.WEIGHTS), self.x.dtype)
         weights.spread(matrix)
         return {Arg.WEIGHTS: weights.piece(weights.blocked)}
 

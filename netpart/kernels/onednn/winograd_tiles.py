@@ -6,14 +6,14 @@
     products           2·5  3·4  4·3  5·2    of plain sums, in place of six
 
 A, G and B evaluate polynomials at the points 0, 1, -1, 1/2, -2 and infinity, so B is the same for all filters. These
-points lose fewer digits than 2 and -2: an output's error is about twice that of the plain sum, whatever r is. The same
+points lose fewer digits than 2 and -2: an output's error is 2 to 4 times that of the plain sum, whatever r is. The same
 matrices give both gradients. Winograd, Arithmetic Complexity of Computations, 1980; for nets Lavin and Gray, 2015
 (arXiv 1509.09308); for the points Barabasz et al., 2018 (arXiv 1803.10986).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil
 
@@ -55,7 +55,7 @@ def _powers(scales: Array, count: int) -> Array:
 
 @dataclass(frozen=True)
 class TileLines:
-    """What a tile reads and writes: ``inputs`` and ``outputs`` are ranges of lines, ``matrix`` is that to the outputs.
+    """What a tile reads and writes: ``inputs`` and ``outputs`` are ranges of lines.
 
     Lines that are missing at the ends, of padding or after the last output, are zeros that nobody reads or writes.
     """
@@ -63,7 +63,8 @@ class TileLines:
     inputs: tuple[int, int]
     outputs: tuple[int, int]
     before: int
-    matrix: Array
+    matrix: Array = field(repr=False, compare=False)
+    """A of a whole tile."""
 
     def from_inputs(self) -> Array:
         """The matrix (points, input lines) of the inputs."""
