@@ -21,7 +21,7 @@ from netpart.kernels.op import Array
 
 def point_weight_bytes(w: Array) -> float:
     """Bytes of the temporaries of PointWeights at most: the taps, and twice the points, in float32."""
-    return 4 * w.size * (1 + 2 * POINTS / w.shape[2])
+    return float(4 * w.size * (1 + 2 * POINTS / w.shape[2]))
 
 
 class PointWeights:

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from netpart.kernels.activation import Kind
 from netpart.kernels.onednn.activation import append_activation
-from netpart.kernels.onednn.activation_calls import add_post_ops
 from netpart.kernels.onednn.calls import Calls, Piece
 from netpart.kernels.onednn.library import OneDnnRefused
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc
@@ -37,24 +36,41 @@ def try_turned_product(
 ) -> bool:  # fmt: skip
     """Append y = activation(x wᵀ + bias), or with ``add`` activation(y + x wᵀ + bias), all in float32; ``bias`` is
     (1, outputs). Return False, with nothing appended, if that does not pay, or if oneDNN refuses a part of it."""
-    rows, depth, outputs = shape
-    if rows not in FEW_ROWS or outputs * depth < LEAST_WEIGHTS:
+    if shape.rows not in FEW_ROWS or shape.outputs * shape.depth < LEAST_WEIGHTS:
         return False
-    turned = MemoryDesc.strided((outputs, rows), (rows, 1))
-    factors = MemoryDesc.strided((outputs, depth), (depth, 1)), MemoryDesc.strided((depth, rows), (1, depth))
-    post = append_activation(Attributes(), activation)
     try:
-        product = PrimitiveDesc("matmul", *factors, None, turned)
-        source = MemoryDesc.strided((rows, outputs), (1, rows))
-        back = PrimitiveDesc("reorder", source, y.desc, attributes=Attributes().sum() if add else None)
-        last = bias and PrimitiveDesc("binary", Algorithm.BINARY_ADD, y.desc, bias.desc, y.desc, attributes=post)
+        found = _TurnedProduct(shape, bias, y, activation, add)
     except OneDnnRefused:
         return False
-    made = calls.temporary(turned)
-    calls.repeat(product, {Arg.SRC: Piece(w), Arg.WEIGHTS: Piece(x), Arg.DST: Piece(made)})
-    calls.repeat(back, {Arg.SRC: Piece(made), Arg.DST: Piece(y)})
-    if last is not None:
-        calls.add(last, {Arg.SRC: y, Arg.SRC_1: bias, Arg.DST: y})
-    elif activation is not None:
-        add_post_ops(calls, y, y, post)
-    return True
+    if found.product.implementation.startswith("brg"):  # a BLAS brings both factors into another order
+        found.append(calls, x, w)
+        return True
+    return False
+
+
+class _TurnedProduct:
+    """The primitives of one product: ``product`` makes yᵀ, ``back`` turns it round, ``last`` adds and activates."""
+
+    def __init__(
+        self, shape: ProductShape, bias: DnnlMemory | None, y: DnnlMemory, activation: Kind | None, add: bool
+    ) -> None:
+        rows, depth, outputs = shape
+        factors = MemoryDesc.strided((outputs, depth), (depth, 1)), MemoryDesc.strided((depth, rows), (1, depth))
+        self.turned = MemoryDesc.strided((outputs, rows), (rows, 1))
+        self.product = PrimitiveDesc("matmul", *factors, None, self.turned)
+        source, post = MemoryDesc.strided((rows, outputs), (1, rows)), Attributes().sum() if add else None
+        self.back = PrimitiveDesc("reorder", source, y.desc, attributes=post)
+        # Without a bias min(y, y) carries the activation, if there is one.
+        algorithm = Algorithm.BINARY_MIN if bias is None else Algorithm.BINARY_ADD
+        self.operand, self.y = bias or y, y
+        ends = y.desc, self.operand.desc, y.desc
+        self.last = PrimitiveDesc("binary", algorithm, *ends, attributes=append_activation(Attributes(), activation))
+        self.is_plain = bias is None and activation is None
+
+    def append(self, calls: Calls, x: DnnlMemory, w: DnnlMemory) -> None:
+        """Append the runs."""
+        made = calls.temporary(self.turned)
+        calls.repeat(self.product, {Arg.SRC: Piece(w), Arg.WEIGHTS: Piece(x), Arg.DST: Piece(made)})
+        calls.repeat(self.back, {Arg.SRC: Piece(made), Arg.DST: Piece(self.y)})
+        if not self.is_plain:
+            calls.add(self.last, {Arg.SRC: self.y, Arg.SRC_1: self.operand, Arg.DST: self.y})

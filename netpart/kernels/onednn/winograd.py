@@ -38,7 +38,7 @@ RATE = 44
 """Multiplications and additions in float32 that take as long as one more element that is moved: measured, with a
 margin. In bfloat16 there are twice as many, as an element takes no less time."""
 PASSES, NARROW_PASSES = 14, 40
-"""Elements that are moved for each weight, and that many if tensors are bfloat16 and weights, or their gradient, not."""
+"""Elements that are moved for each weight; the latter if weights, or their gradient, are float32 and tensors not."""
 ROOM = 40 << 20
 """Bytes that weights at points may take, unless they are small compared with the tensors."""
 

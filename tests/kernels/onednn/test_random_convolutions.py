@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 
 from netpart.kernels.bfloat16 import is_bfloat16, rounded, widened
 from netpart.kernels.choose import has_bfloat16
-from netpart.kernels.onednn import turned_products
+from netpart.kernels.onednn import turned_products, winograd
 from netpart.kernels.onednn.kernels import Kernels
 from netpart.kernels.onednn.turned_products import LEAST_WEIGHTS
+from netpart.kernels.onednn.winograd import RATE
 from netpart.kernels.op import Array, Window
 from netpart.spec import Shape
 from tests.kernels.harness import Guards, normal, play
@@ -121,18 +122,21 @@ DILATED = convolution(2, 8, 64, (3, 4, 6), (5, 3, 5), (2, 1, 1), ((3, 4), (0, 1)
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 @settings(max_examples=example_count(1200), deadline=None)
-@given(case=convolutions(), least=st.sampled_from([1, LEAST_WEIGHTS]))
-@example(case=DEEP, least=1)
-@example(case=FLAT, least=1)
-@example(case=UNEVEN, least=1)
-@example(case=CAUSAL, least=1)
-@example(case=BORDER, least=1)
-@example(case=DILATED, least=1)
-@example(case=GROUPED, least=1)
-def test_any_convolution_agrees_with_the_reference(precision: str, case: Convolution, least: int) -> None:
-    """Products of few places are made turned for ``least`` weights and more."""
+@given(case=convolutions(), least=st.sampled_from([1, LEAST_WEIGHTS]), rate=st.sampled_from([0, RATE]))
+@example(case=DEEP, least=1, rate=0)
+@example(case=FLAT, least=1, rate=0)
+@example(case=UNEVEN, least=1, rate=0)
+@example(case=CAUSAL, least=1, rate=0)
+@example(case=BORDER, least=1, rate=0)
+@example(case=DILATED, least=1, rate=0)
+@example(case=GROUPED, least=1, rate=0)
+def test_any_convolution_agrees_with_the_reference(
+    precision: str, case: Convolution, least: int, rate: int
+) -> None:  # fmt: skip
+    """Products of few places are made turned for ``least`` weights and more; at a ``rate`` of 0 all tiles pay."""
     narrow = precision == "bfloat16"
-    with guards() as memory, patch.object(turned_products, "LEAST_WEIGHTS", least):
+    turned, tiled = patch.object(turned_products, "LEAST_WEIGHTS", least), patch.object(winograd, "RATE", rate)
+    with guards() as memory, turned, tiled:
         wanted = gradients_and_output(REFERENCE, case, False, memory)
         found = gradients_and_output(Kernels(np, "float32", *["bfloat16"] * narrow), case, narrow, memory)
     for right, ours in zip(wanted, found, strict=True):

@@ -19,6 +19,7 @@ from netpart.kernels.activation import Kind
 from netpart.kernels.arguments import AttentionArguments, NormaliseArguments, NormaliseGradientArguments
 from netpart.kernels.onednn import turned_products
 from netpart.kernels.onednn.calls import Calls, PrimitiveStream
+from netpart.kernels.onednn.library import OneDnnRefused, load_onednn
 from netpart.kernels.onednn.memory import DnnlMemory
 from netpart.kernels.onednn.products import BLOCK_COLUMNS, PACKED_ROWS
 from netpart.kernels.onednn.softmax import add_stepwise_gradient
@@ -114,8 +115,40 @@ def test_a_product_of_few_rows_is_made_turned(add: bool, biased: bool, kind: Kin
         agree(bind, before.shape)
         kernels = fast()
         bind(kernels, before.copy())
-    assert ("reorder" in {kind for kind, _ in kernels.implementations}) == (2 <= rows <= 64)
+    assert ("reorder" in {kind for kind, _ in kernels.implementations}) == (2 <= rows <= 64 and has_brgemm())
     assert not kernels.refusals
+
+
+def has_brgemm() -> bool:
+    """True if oneDNN has products of its own for float32, and not those of a BLAS alone."""
+    return load_onednn().has_avx512
+
+
+@pytest.mark.parametrize("transpose", [False, True])
+@pytest.mark.parametrize(("features", "outputs"), [(1, 5), (7, 1), (7, 5)])
+def test_products_that_cannot_be_turned_are_made_as_they_are(features: int, outputs: int, transpose: bool) -> None:
+    x, b = normal(1, 4, features), normal(3, outputs)
+    w = normal(4, *((features, outputs) if transpose else (outputs, features)))
+    with patch.object(turned_products, "LEAST_WEIGHTS", 1):
+        agree(lambda k, y: k.inner_product(x, w, b, y, transpose), (4, outputs))
+        # With gaps in memory between its rows.
+        agree(lambda k, y: k.inner_product(x, w, b, y[:, :outputs], transpose), (4, outputs + 2))
+
+
+def test_a_refused_part_leaves_the_product_as_it_is() -> None:
+    x, w, b = normal(1, 4, 7), normal(2, 5, 7), normal(3, 5)
+
+    def refuse(*_: object) -> None:
+        raise OneDnnRefused("no reorder")
+
+    with (
+        patch.object(turned_products, "LEAST_WEIGHTS", 1),
+        patch.object(turned_products._TurnedProduct, "__init__", refuse),
+    ):
+        agree(lambda k, y: k.inner_product(x, w, b, y, False), (4, 5))
+        kernels = fast()
+        kernels.inner_product(x, w, b, normal(4, 4, 5), False)
+    assert [kind for kind, _ in kernels.implementations] == ["matmul"]
 
 
 @given(st.lists(EXTENT, min_size=0, max_size=2), EXTENT, EXTENT, EXTENT, st.booleans(), st.booleans())
