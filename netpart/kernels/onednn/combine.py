@@ -13,6 +13,7 @@ from netpart.kernels.bfloat16 import is_bfloat16
 from netpart.kernels.onednn.activation import append_activation
 from netpart.kernels.onednn.activation_calls import add_binary, post_op_argument
 from netpart.kernels.onednn.calls import Args, Calls, OneDnnVerbs
+from netpart.kernels.onednn.library import load_onednn
 from netpart.kernels.onednn.memory import TYPES, DnnlMemory, flat_memories, permutes_memory, share_layout
 from netpart.kernels.onednn.names import Algorithm
 from netpart.kernels.onednn.primitive import Attributes
@@ -64,7 +65,9 @@ def _is_large_copy(dst: Array, src: Array) -> bool:
     if dst.nbytes < LARGE or kernel_threads(os.environ) < 2:
         return False
     alike = dst.dtype == src.dtype and dst.dtype.name in TYPES and min(*dst.strides, *src.strides) > 0
-    return alike and not np.may_share_memory(dst, src)
+    # Other processors copy bfloat16 by way of float32, which loses subnormal numbers.
+    exact = not is_bfloat16(dst) or load_onednn().multiplies_bfloat16
+    return alike and exact and not np.may_share_memory(dst, src)
 
 
 class Combine(combine.Combine, OneDnnVerbs):

@@ -1,14 +1,17 @@
 """Windows for which oneDNN's compiled kernels compute the right gradients of a convolution.
 
-For others the kernels of oneDNN 3.2 (jit:avx512_core, jit_bf16:avx512_core_bf16, jit_bf16_1x1:avx512_core_bf16) return
-wrong gradients of weights, or write outside of their arrays; forward is right. What follows is measured, with thousands
-of random convolutions on arrays between guards; ``tests/kernels/onednn/test_random_convolutions.py`` tries others.
+For others the kernels of oneDNN 3.2 (jit:avx512_core, jit_bf16:avx512_core_bf16, jit_bf16_1x1:avx512_core_bf16,
+jit_1x1:avx2) return wrong gradients of weights, or write outside of their arrays; forward is right. What follows is
+measured, with thousands of random convolutions on arrays between guards;
+``tests/kernels/onednn/test_random_convolutions.py`` tries others.
 
     the first of 3 axes        no padding before the input, or none after it, or an input of at least the window and
                                the padding before it, less one
     in bfloat16, all axes      at most half a window of padding, and no element of the kernel reads padding alone
     but the first of several
     in bfloat16, a kernel of   equal strides
+    one element
+    in float32, a kernel of    strides of 1, or channels of x that fill vectors of 8
     one element
 
 Causal convolutions in bfloat16 are thus refused, whatever their length: all of their padding is before the input.
@@ -22,6 +25,9 @@ from typing import NamedTuple
 
 from netpart.kernels.bfloat16 import is_bfloat16
 from netpart.kernels.op import Array, Window
+
+VECTOR = 8
+"""The numbers of a vector of AVX2."""
 
 
 class WindowAxis(NamedTuple):
@@ -70,7 +76,9 @@ def has_right_gradients(x: Array, y: Array, window: Window) -> bool:
     axes = [WindowAxis(*side) for side in sides]
     if len(axes) == 3 and not axes[0].is_clear:
         return False
-    return not is_bfloat16(x) or (_are_strides_equal(window) and all(axis.is_usual for axis in axes[1:] or axes))
+    if not is_bfloat16(x):
+        return max(window.kernel) > 1 or max(window.stride) == 1 or x.shape[1] % VECTOR == 0
+    return _are_strides_equal(window) and all(axis.is_usual for axis in axes[1:] or axes)
 
 
 def _are_strides_equal(window: Window) -> bool:

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from netpart.kernels.choose import has_bfloat16
 from netpart.kernels.onednn.combine import LARGE
 from tests.kernels.harness import normal, play, rubbish
 from tests.kernels.onednn_kernels import ORDERS, fast, lying, near, needed
@@ -46,7 +47,8 @@ def test_large_parts_are_copied_by_all_threads(threads: int, dtype: str, monkeyp
     play(kernels.copy(whole[:, 32:], src))
     assert (whole[:, 32:] == src).all()
     assert not whole[:, :32].any()
-    assert [kind for kind, _ in kernels.implementations] == ["reorder"] * (threads - 1)
+    fast_copies = threads - 1 if dtype != "uint16" or has_bfloat16() else 0
+    assert [kind for kind, _ in kernels.implementations] == ["reorder"] * fast_copies
     assert not kernels.refusals
 
 
