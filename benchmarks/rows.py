@@ -17,6 +17,10 @@ from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
 CORES = len(os.sched_getaffinity(0))
+INSTRUCTIONS = {
+    "amx_bf16": "AMX-BF16", "avx512_bf16": "AVX512-BF16", "avx512f": "AVX-512", "avx2": "AVX2", "avx": "AVX",
+}  # fmt: skip
+"""Linux's flags of instructions for floats, the widest first."""
 
 
 @dataclass(frozen=True)
@@ -123,12 +127,21 @@ def about(packages: Sequence[str]) -> dict[str, Any]:
 
 
 def processor() -> str:
-    """The processor's name, if the system reports it."""
+    """The processor's name and, as several have one name, its family, model and widest instructions for floats; the
+    architecture where the system does not report them."""
     try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
+        return processor_of(Path("/proc/cpuinfo").read_text(encoding="utf-8"))
+    except (OSError, KeyError):
         return platform.machine()
-    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def processor_of(cpuinfo: str) -> str:
+    """The first processor of Linux's list."""
+    pairs = (line.partition(":") for line in cpuinfo.split("\n\n")[0].splitlines())
+    found = {name.strip(): value.strip() for name, _, value in pairs}
+    flags = found["flags"].split()
+    widest = next((name for flag, name in INSTRUCTIONS.items() if flag in flags), "SSE")
+    return f"{found['model name']} (family {found['cpu family']}, model {found['model']}, {widest})"
 
 
 def finish(rows: Sequence[Row]) -> int:

@@ -22,11 +22,15 @@ SHARES_HEAD = HEAD.replace(" goal |", " goal | of the peak |").replace("--:|--:|
 
 ACCURACY = "narrow-accuracy"
 """The results that are a table of their own."""
+OTHER = "cpu-avx2"
+"""The results of another machine: their ratios alone, a row for each net."""
 COMMANDS = {
+    OTHER: "make bench-cpu ARGS='-o benchmarks/results/cpu-avx2.json'",
     "cpu-bfloat16": "make bench-cpu ARGS='--precision bfloat16'",
     ACCURACY: "python -m benchmarks.narrow_accuracy",
 }
 """The commands of benchmarks without a make target of their own name."""
+THREADS = "1 thread", "2 threads"
 ACCURACY_HEAD = "| job | float32, % | bfloat16, % | points |\n|---|---|---|--:|"
 
 
@@ -42,6 +46,8 @@ def table(root: Path, name: str) -> str:
         return missing(name, COMMANDS.get(name, ""))
     if name == ACCURACY:
         return accuracy_table(found)
+    if name == OTHER:
+        return ratio_table(found)
     shares = any(row.get("shares") for row in found["rows"])
     lines = (line(row) + (share_cell(row) if shares else "") for row in found["rows"])
     return "\n".join([about(found), "", SHARES_HEAD if shares else HEAD, *lines]) + "\n"
@@ -60,21 +66,38 @@ def accuracy_table(found: Json) -> str:
     return "\n".join([about(found), "", ACCURACY_HEAD, *lines]) + "\n"
 
 
+def ratio_table(found: Json) -> str:
+    """The table of one worker's ratios: a line for each net, a cell for each number of threads."""
+    cells: dict[str, list[str]] = {}
+    for row in found["rows"]:
+        work, _, threads = row["work"].rpartition(", ")
+        if row["against"].startswith("PyTorch") and threads in THREADS:
+            shares = f"; {share_cell(row)[1:-2]}" if row.get("shares") else ""
+            cells.setdefault(work, []).append(f"{ratio_text(row)}{shares}")
+    lines = (f"| {work} | {' | '.join(each)} |" for work, each in cells.items())
+    head = f"| net | {' | '.join(THREADS)} |\n|---|{'--:|' * len(THREADS)}"
+    return "\n".join([about(found), "", head, *lines]) + "\n"
+
+
 def share_cell(row: Json) -> str:
     """The cell of the shares of the GEMM peak."""
     return f" {' / '.join(f'{share:.2f}' for share in row.get('shares', ())) or '–'} |"
 
 
 def line(row: Json) -> str:
-    """One comparison. A ratio has the range of its runs, and a mark if others used the machine meanwhile."""
+    """One comparison."""
     ours, theirs = (value(row[who], row["unit"]) for who in ("netpart", "peer"))
     goal = "–" if row["goal"] is None else f"{row['goal']:.2f}"
+    return f"| {row['work']} | {row['against']} | {ours} | {theirs} | {ratio_text(row)} | {goal} |"
+
+
+def ratio_text(row: Json) -> str:
+    """A ratio, with the range of its runs, and with marks if it missed its goal or others used the machine."""
     missed = row["goal"] is not None and row["ratio"] < row["goal"]
     runs = row.get("runs", ())
     spread = f" ({min(runs):.2f}–{max(runs):.2f})" if runs else ""
     busy = f" (busy: {row['load']:.1f} cores)" if loaded(row.get("load")) else ""
-    ratio = f"{row['ratio']:.2f}{spread}{' (missed)' if missed else ''}{busy}"
-    return f"| {row['work']} | {row['against']} | {ours} | {theirs} | {ratio} | {goal} |"
+    return f"{row['ratio']:.2f}{spread}{' (missed)' if missed else ''}{busy}"
 
 
 def value(number: float, unit: str) -> str:

@@ -11,7 +11,7 @@ import pytest
 from netpart.cli.main import make_parser
 from tests.house.tree import ROOT
 from tools.results_page import RESULTS
-from tools.speed_page import PAGE, accuracy_table, filled, main
+from tools.speed_page import PAGE, accuracy_table, filled, main, ratio_table
 
 TEXT = (ROOT / PAGE).read_text(encoding="utf-8")
 MANUAL = (ROOT / "docs" / "speed.md").read_text(encoding="utf-8")
@@ -66,6 +66,26 @@ def test_accuracies_are_shown_seed_by_seed() -> None:
     assert page.endswith("| net | 90.0 91.2 | 89.0 91.0 | -0.62 ± 0.38 (missed) |\n")
     alone = {"work": "net", "float32": [90.0], "bfloat16": [91.0], "points": 1.0, "standard_error": 0.0}
     assert accuracy_table(about | {"rows": [alone]}).endswith("| net | 90.0 | 91.0 | +1.00 |\n")
+
+
+def test_ratios_of_another_machine_have_a_line_for_each_net() -> None:
+    about = {"date": "2026-01-02", "machine": {"processor": "P", "cores": 2}, "versions": {}}
+    one = {
+        "work": "net, batch 2, 1 thread",
+        "against": "PyTorch eager",
+        "ratio": 1.5,
+        "goal": 1.2,
+        "shares": [0.6, 0.4],
+    }
+    two = one | {"work": "net, batch 2, 2 threads", "ratio": 1.1, "runs": [1.0, 1.25]}
+    peak = one | {"against": "the GEMM peak", "ratio": 0.6}
+    memory = one | {"work": "net, batch 2, 1 thread: memory"}
+    page = ratio_table(about | {"rows": [one, peak, memory, two]})
+    assert page.splitlines()[2:] == [
+        "| net | 1 thread | 2 threads |",
+        "|---|--:|--:|",
+        "| net, batch 2 | 1.50; 0.60 / 0.40 | 1.10 (1.00–1.25) (missed); 0.60 / 0.40 |",
+    ]
 
 
 @pytest.mark.parametrize("command", re.findall(r"^netpart (profile .*?)(?:   |$)", MANUAL, flags=re.MULTILINE))
