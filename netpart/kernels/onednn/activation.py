@@ -12,7 +12,7 @@ from netpart.kernels.onednn.calls import Calls, OneDnnVerbs
 from netpart.kernels.onednn.gelu import add_gelu_tanh, add_gelu_tanh_gradient, has_slow_tanh
 from netpart.kernels.onednn.memory import DnnlMemory, flat_memories
 from netpart.kernels.onednn.names import Algorithm, Arg
-from netpart.kernels.onednn.primitive import Attributes, describe_primitive
+from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
 from netpart.kernels.op import Array, Op
 
 ALGORITHMS = {
@@ -54,7 +54,7 @@ class Activation(reference.Activation, OneDnnVerbs):
             algorithm = Algorithm.ELU_DST if of_output else ALGORITHMS[kind]
             factors = _eltwise_factors(kind, slope)
             hint = eltwise_forward(algorithm, data, data, *factors)
-            desc = describe_primitive("eltwise_backward", algorithm, below.desc, above.desc, data.desc, *factors, hint)
+            desc = PrimitiveDesc("eltwise_backward", algorithm, below.desc, above.desc, data.desc, *factors, hint)
             calls.add(desc, {Arg.DST if of_output else Arg.SRC: data, Arg.DIFF_DST: above, Arg.DIFF_SRC: below})
 
         return self.attempt(describe, super().activation_gradient, kind, x, y, dy, dx, slope)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from netpart.kernels.onednn.calls import Args, Calls
 from netpart.kernels.onednn.memory import DnnlMemory
 from netpart.kernels.onednn.names import Algorithm, Arg, PropKind
-from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc, describe_primitive
+from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
 
 
 def add_eltwise(
@@ -20,7 +20,7 @@ def add_binary(
     others: Args | None = None,
 ) -> None:  # fmt: skip
     """Append y = post(algorithm(a, b)); ``others`` are the operands of the binary post-operations."""
-    desc = describe_primitive("binary", algorithm, a.desc, b.desc, y.desc, attributes=post)
+    desc = PrimitiveDesc("binary", algorithm, a.desc, b.desc, y.desc, attributes=post)
     calls.add(desc, {Arg.SRC: a, Arg.SRC_1: b, Arg.DST: y, **(others or {})})
 
 
@@ -36,4 +36,4 @@ def post_op_argument(place: int) -> int:
 
 def eltwise_forward(algorithm: Algorithm, x: DnnlMemory, y: DnnlMemory, alpha: float, beta: float) -> PrimitiveDesc:
     """The description of y = algorithm(x)."""
-    return describe_primitive("eltwise_forward", PropKind.FORWARD_TRAINING, algorithm, x.desc, y.desc, alpha, beta)
+    return PrimitiveDesc("eltwise_forward", PropKind.FORWARD_TRAINING, algorithm, x.desc, y.desc, alpha, beta)

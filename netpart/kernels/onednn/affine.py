@@ -11,7 +11,7 @@ from netpart.kernels.onednn.calls import Calls
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc
 from netpart.kernels.onednn.names import Algorithm, Arg
 from netpart.kernels.onednn.portions import count_places
-from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc, describe_primitive
+from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
 from netpart.kernels.op import Array
 
 LINE = 1024
@@ -66,7 +66,7 @@ class ChannelLines:
         """The primitive post(tensor · channels)."""
         tensor = self.tensor
         channels = self.channels
-        return describe_primitive("binary", Algorithm.BINARY_MUL, tensor, channels, tensor, attributes=post)
+        return PrimitiveDesc("binary", Algorithm.BINARY_MUL, tensor, channels, tensor, attributes=post)
 
     def repeated(self, calls: Calls, values: Array) -> DnnlMemory:
         """A row for ``values`` (C,); appends a copy of them to each of its places."""

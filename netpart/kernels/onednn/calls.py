@@ -13,7 +13,7 @@ from netpart.errors import NetpartError
 from netpart.kernels.onednn.library import HINT, IN_ORDER, HandleOwner, OneDnnRefused, load_onednn
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc
 from netpart.kernels.onednn.names import Arg, DnnlStatus
-from netpart.kernels.onednn.primitive import PrimitiveDesc, describe_primitive
+from netpart.kernels.onednn.primitive import PrimitiveDesc
 from netpart.kernels.onednn.widening import widened_op
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import Verbs
@@ -123,8 +123,7 @@ class Calls:
             given[Arg.SCRATCHPAD] = self.temporary(pad)
         array = (_ExecArgument * len(given))(*(_ExecArgument(int(arg), m.handle) for arg, m in given.items()))
         primitive = desc.primitive
-        # The description, so that other runs share it; and the primitive, if another thread has made a second one.
-        self.owned += [desc, primitive, array, *given.values()]
+        self.owned += [primitive, array, *given.values()]
         self.bound.append((desc.kind, desc.implementation))
         return partial(lib.execute, primitive.handle, self.stream.handle, len(given), array)
 
@@ -157,7 +156,7 @@ class Calls:
     def reorder(self, source: DnnlMemory, target: DnnlMemory) -> None:
         """Append a copy of ``source`` to ``target``, which may have another order; nothing if they are one object."""
         if source is not target:
-            desc = describe_primitive("reorder", source.desc, target.desc)
+            desc = PrimitiveDesc("reorder", source.desc, target.desc)
             self.add(desc, {Arg.SRC: source, Arg.DST: target})
 
     def op(self) -> Op:

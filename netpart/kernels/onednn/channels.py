@@ -14,7 +14,7 @@ from netpart.kernels.onednn.calls import Args, Calls
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc
 from netpart.kernels.onednn.names import Arg, NormFlag, PropKind
 from netpart.kernels.onednn.portions import MOST, PortionSums, count_places, cut_portions, merge_moments, portion_desc
-from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc, describe_primitive
+from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
 from netpart.kernels.op import Array
 
 GIVEN, OWN = NormFlag.GLOBAL_STATS | NormFlag.SCALE | NormFlag.SHIFT, NormFlag.SCALE | NormFlag.SHIFT
@@ -155,9 +155,9 @@ def _batch_norm_descs(
     """The forward primitive, followed by ``post``, and the backward one without it. Raises OneDnnRefused unless oneDNN
     has both."""
     args = desc, desc, float(epsilon), flags
-    above = describe_primitive("batch_normalization_forward", PropKind.FORWARD_TRAINING, *args)
-    below = describe_primitive("batch_normalization_backward", PropKind.BACKWARD, desc, *args, above)
+    above = PrimitiveDesc("batch_normalization_forward", PropKind.FORWARD_TRAINING, *args)
+    below = PrimitiveDesc("batch_normalization_backward", PropKind.BACKWARD, desc, *args, above)
     # The backward primitive is that of the forward one without the post-operation.
     if post is not None:
-        above = describe_primitive("batch_normalization_forward", PropKind.FORWARD_TRAINING, *args, attributes=post)
+        above = PrimitiveDesc("batch_normalization_forward", PropKind.FORWARD_TRAINING, *args, attributes=post)
     return above, below

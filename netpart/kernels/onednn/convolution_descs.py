@@ -6,7 +6,7 @@ from netpart.kernels.onednn.gradient_windows import has_right_gradients
 from netpart.kernels.onednn.library import OneDnnRefused
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc, dims_array
 from netpart.kernels.onednn.names import Algorithm, PropKind
-from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc, describe_primitive
+from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
 from netpart.kernels.op import Array, Window
 
 DIRECT = Algorithm.CONVOLUTION_DIRECT
@@ -41,16 +41,16 @@ class ConvolutionDescs:
 
     def forward(self, attributes: Attributes | None = None) -> PrimitiveDesc:
         args = PropKind.FORWARD_TRAINING, DIRECT, self.x, self.w, self.b, self.y, *self.window
-        return describe_primitive("convolution_forward", *args, attributes=attributes)
+        return PrimitiveDesc("convolution_forward", *args, attributes=attributes)
 
     def data(self) -> PrimitiveDesc:
         # A backward description takes the forward one as a hint.
         args = DIRECT, self.x, self.w, self.y, *self.window, self.forward()
-        return self._expect_right(describe_primitive("convolution_backward_data", *args))
+        return self._expect_right(PrimitiveDesc("convolution_backward_data", *args))
 
     def gradient(self) -> PrimitiveDesc:
         args = DIRECT, self.x, self.dw, self.b, self.y, *self.window, self.forward()
-        return self._expect_right(describe_primitive("convolution_backward_weights", *args))
+        return self._expect_right(PrimitiveDesc("convolution_backward_weights", *args))
 
     def _expect_right(self, desc: PrimitiveDesc) -> PrimitiveDesc:
         """The description of a gradient; raises OneDnnRefused if its kernel is wrong for the window."""

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable, Hashable
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
-from weakref import WeakValueDictionary
+from typing import Any
 
 from netpart.errors import NetpartError
 from netpart.kernels.onednn.names import DnnlStatus
@@ -87,20 +85,6 @@ class HandleOwner:
         destroy = getattr(self, "_destroy", None)  # absent if a constructor raised before it got here
         if destroy is not None:
             destroy(self.handle)
-
-
-_Owner = TypeVar("_Owner", bound=HandleOwner)
-_ALIVE: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
-"""Objects that several Ops share, by their keys."""
-
-
-def share_equal(key: Hashable, make: Callable[[], _Owner]) -> _Owner:
-    """The object of ``key`` that is in use; the one that ``make`` returns if there is none. Layers that are alike need
-    the same descriptions, each of which takes kilobytes."""
-    found: _Owner | None = _ALIVE.get(key)
-    if found is None:
-        found = _ALIVE[key] = make()
-    return found
 
 
 def missing_onednn() -> str:

@@ -27,7 +27,7 @@ from netpart.kernels.onednn.gradient_windows import has_right_gradients
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc, channels_last_strides, dense_strides, tidy_strides
 from netpart.kernels.onednn.names import Arg
 from netpart.kernels.onednn.portions import add_channel_sums
-from netpart.kernels.onednn.primitive import Attributes, describe_primitive
+from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
 from netpart.kernels.onednn.turned_products import ProductShape, try_turned_product
 from netpart.kernels.op import Array, Window
 from netpart.kernels.pooling import window_taps
@@ -123,7 +123,7 @@ class LoweredCalls:
     ) -> None:
         described = a.desc, b.desc, None if bias is None else bias.desc, y.desc
         args: Args = {Arg.SRC: a, Arg.WEIGHTS: b, Arg.BIAS: bias, Arg.DST: y}
-        self.calls.add(describe_primitive("matmul", *described, attributes=attributes), args)
+        self.calls.add(PrimitiveDesc("matmul", *described, attributes=attributes), args)
 
     def _factor(self, w: Array, turned: bool = False) -> DnnlMemory:
         """The weights in the type of ``x``: both factors of a product have one type."""

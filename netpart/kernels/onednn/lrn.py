@@ -18,7 +18,7 @@ from netpart.kernels.onednn.calls import Args, Calls, OneDnnVerbs
 from netpart.kernels.onednn.library import OneDnnRefused
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc, channels_last_strides, tidy_strides
 from netpart.kernels.onednn.names import Algorithm, Arg
-from netpart.kernels.onednn.primitive import Attributes, describe_primitive
+from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
 from netpart.kernels.op import Array, Op
 
 BETA = 0.75
@@ -86,7 +86,7 @@ def _add_band_product(
     calls: Calls, a: DnnlMemory, b: DnnlMemory, y: DnnlMemory, post: Attributes | None = None
 ) -> None:
     """Append y = post(a b)."""
-    desc = describe_primitive("matmul", a.desc, b.desc, None, y.desc, attributes=post)
+    desc = PrimitiveDesc("matmul", a.desc, b.desc, None, y.desc, attributes=post)
     calls.add(desc, {Arg.SRC: a, Arg.WEIGHTS: b, Arg.DST: y})
 
 

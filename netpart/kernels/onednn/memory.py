@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from netpart.kernels.bfloat16 import ELEMENT
-from netpart.kernels.onednn.library import Handle, HandleOwner, OneDnnRefused, load_onednn, share_equal
+from netpart.kernels.onednn.library import Handle, HandleOwner, OneDnnRefused, load_onednn
 from netpart.kernels.onednn.names import ElementType
 from netpart.kernels.op import Array
 
@@ -37,8 +37,7 @@ class MemoryDesc(HandleOwner):
         if not all(shape) or dtype not in TYPES:
             raise OneDnnRefused(f"oneDNN: expected elements of {', '.join(TYPES)}, got {dtype} of shape {tuple(shape)}")
         args = len(shape), dims_array(shape), TYPES[dtype], dims_array(strides)
-        key = "strided", tuple(shape), tuple(strides), dtype
-        return share_equal(key, lambda: cls(load_onednn().create("dnnl_memory_desc_create_with_strides", *args)))
+        return cls(load_onednn().create("dnnl_memory_desc_create_with_strides", *args))
 
     @classmethod
     def of(cls, array: Array) -> MemoryDesc:
@@ -55,8 +54,7 @@ class MemoryDesc(HandleOwner):
     def any(cls, shape: Sequence[int], dtype: str = "float32") -> MemoryDesc:
         """A tensor whose order the primitive chooses; ``PrimitiveDesc.arg`` returns the choice."""
         args = len(shape), dims_array(shape), TYPES[dtype], ANY
-        key = "any", tuple(shape), dtype
-        return share_equal(key, lambda: cls(load_onednn().create("dnnl_memory_desc_create_with_tag", *args)))
+        return cls(load_onednn().create("dnnl_memory_desc_create_with_tag", *args))
 
     @property
     def nbytes(self) -> int:
@@ -66,10 +64,7 @@ class MemoryDesc(HandleOwner):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, MemoryDesc):
             return NotImplemented
-        return self is other or bool(load_onednn().calls.dnnl_memory_desc_equal(self.handle, other.handle))
-
-    def __hash__(self) -> int:
-        return hash(self.nbytes)
+        return bool(load_onednn().calls.dnnl_memory_desc_equal(self.handle, other.handle))
 
 
 class DnnlMemory(HandleOwner):

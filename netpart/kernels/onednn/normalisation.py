@@ -10,7 +10,7 @@ from netpart.kernels.onednn.calls import Args, Calls, OneDnnVerbs
 from netpart.kernels.onednn.library import OneDnnRefused
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc
 from netpart.kernels.onednn.names import Arg, PropKind
-from netpart.kernels.onednn.primitive import PrimitiveDesc, describe_primitive
+from netpart.kernels.onednn.primitive import PrimitiveDesc
 from netpart.kernels.onednn.row_norm import RowNorm, spans_blocks
 from netpart.kernels.op import Array, Box, Op
 
@@ -76,7 +76,7 @@ class Normalisation(reference.Normalisation, OneDnnVerbs):
             mean, variance = (DnnlMemory.of(xp.full(blocks, value, self.dtype)) for value in (0, 1))
             described = target.desc, target.desc, source.desc, mean.desc, 0.0, 0
             forward = _layer_norm_forward(source.desc, mean.desc, 0.0)
-            desc = describe_primitive("layer_normalization_backward", PropKind.BACKWARD_DATA, *described, forward)
+            desc = PrimitiveDesc("layer_normalization_backward", PropKind.BACKWARD_DATA, *described, forward)
             given: Args = {Arg.SRC: source, Arg.MEAN: mean, Arg.VARIANCE: variance}
             calls.then(lambda: xp.multiply(dy, 1 if w is None else w, out=dx))
             calls.add(desc, {**given, Arg.DIFF_DST: target, Arg.DIFF_SRC: target})
@@ -109,4 +109,4 @@ def _block_rows(x: Array, y: Array, blocks: int, centred: bool) -> DnnlMemory:
 
 
 def _layer_norm_forward(x: MemoryDesc, moments: MemoryDesc, epsilon: float) -> PrimitiveDesc:
-    return describe_primitive("layer_normalization_forward", PropKind.FORWARD_TRAINING, x, x, moments, epsilon, 0)
+    return PrimitiveDesc("layer_normalization_forward", PropKind.FORWARD_TRAINING, x, x, moments, epsilon, 0)

@@ -16,7 +16,7 @@ from netpart.kernels.bfloat16 import ELEMENT, rounded
 from netpart.kernels.onednn.calls import Calls, Piece
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc
 from netpart.kernels.onednn.names import Arg
-from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc, describe_primitive
+from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
 from netpart.kernels.onednn.winograd_tiles import POINTS
 from netpart.kernels.op import Array
 from netpart.spec import Shape
@@ -85,7 +85,7 @@ class PointLines:
         tile = self._strided((strip.images, POINTS, self.line), (strip.tiles * self.line, self.size, 1))
         ends = (tile, lines) if gathers else (lines, tile)
         factor = MemoryDesc.of(np.empty((1, *shape), self.dtype))
-        return describe_primitive("matmul", factor, ends[0], None, ends[1], attributes=post)
+        return PrimitiveDesc("matmul", factor, ends[0], None, ends[1], attributes=post)
 
     def _strided(self, shape: Shape, strides: Shape) -> MemoryDesc:
         return MemoryDesc.strided(shape, strides, self.dtype.name)

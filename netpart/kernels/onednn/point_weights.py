@@ -14,7 +14,7 @@ import numpy as np
 from netpart.kernels.onednn.calls import Calls, Piece
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc, dense_strides
 from netpart.kernels.onednn.names import Arg
-from netpart.kernels.onednn.primitive import describe_primitive
+from netpart.kernels.onednn.primitive import PrimitiveDesc
 from netpart.kernels.onednn.winograd_tiles import POINTS
 from netpart.kernels.op import Array
 
@@ -70,11 +70,11 @@ class PointWeights:
 
     def _product(self, matrix: Array, source: tuple[DnnlMemory, int], target: tuple[DnnlMemory, int]) -> None:
         factor = DnnlMemory.of(np.ascontiguousarray(matrix))
-        desc = describe_primitive("matmul", factor.desc, self._rows(source[1]), None, self._rows(target[1]))
+        desc = PrimitiveDesc("matmul", factor.desc, self._rows(source[1]), None, self._rows(target[1]))
         self.calls.repeat(
             desc, {Arg.SRC: Piece(factor), Arg.WEIGHTS: Piece(source[0]), Arg.DST: Piece(target[0])}
         )  # fmt: skip
 
     def _reorder(self, *ends: tuple[Arg, Piece, MemoryDesc]) -> None:
-        desc = describe_primitive("reorder", *(order for *_, order in ends))
+        desc = PrimitiveDesc("reorder", *(order for *_, order in ends))
         self.calls.repeat(desc, {arg: piece for arg, piece, _ in ends}, POINTS)

@@ -12,7 +12,7 @@ from netpart.kernels.onednn.calls import Calls, OneDnnVerbs
 from netpart.kernels.onednn.library import OneDnnRefused
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc, dims_array
 from netpart.kernels.onednn.names import Algorithm, Arg, PropKind
-from netpart.kernels.onednn.primitive import PrimitiveDesc, describe_primitive
+from netpart.kernels.onednn.primitive import PrimitiveDesc
 from netpart.kernels.op import Array, Op, Window
 from netpart.kernels.pooling import Method, element_counts, padding_windows
 from netpart.spec import Shape
@@ -78,8 +78,8 @@ def _pooling_descs(
         dims_array(high),
     )
     args = kind, *(MemoryDesc.last(a.shape, a.dtype.name) for a in (x, y)), *geometry
-    forward = describe_primitive("pooling_forward", PropKind.FORWARD_TRAINING, *args)
-    return forward, describe_primitive("pooling_backward", *args, forward)
+    forward = PrimitiveDesc("pooling_forward", PropKind.FORWARD_TRAINING, *args)
+    return forward, PrimitiveDesc("pooling_backward", *args, forward)
 
 
 def _mean_algorithm(inputs: Shape, outputs: Shape, window: Window, area: int | Array) -> Algorithm:

@@ -17,7 +17,7 @@ from netpart.kernels.bfloat16 import rounded
 from netpart.kernels.onednn.calls import Calls
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc, dense_strides
 from netpart.kernels.onednn.names import Arg
-from netpart.kernels.onednn.primitive import PrimitiveDesc, describe_primitive
+from netpart.kernels.onednn.primitive import PrimitiveDesc
 from netpart.kernels.op import Array
 from netpart.spec import Shape
 
@@ -73,7 +73,7 @@ def _ones_product(size: int, times: int, channels: int, dtype: str) -> Primitive
     """
     shapes = ((1, 1, size), dtype), ((times, size, channels), dtype), ((times, 1, channels), "float32")
     row, matrices, sums = (MemoryDesc.strided(shape, dense_strides(shape), kind) for shape, kind in shapes)
-    return describe_primitive("matmul", row, matrices, None, sums)
+    return PrimitiveDesc("matmul", row, matrices, None, sums)
 
 
 def merge_moments(means: PortionSums, variances: PortionSums, mean: Array, variance: Array) -> Callable[[], None]:

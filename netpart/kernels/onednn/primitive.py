@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Hashable
 from functools import cached_property
 from typing import Any
 
-from netpart.kernels.onednn.library import Handle, HandleOwner, OneDnnRefused, load_onednn, share_equal
+from netpart.kernels.onednn.library import Handle, HandleOwner, OneDnnRefused, load_onednn
 from netpart.kernels.onednn.memory import NOWHERE, MemoryDesc
 from netpart.kernels.onednn.names import Algorithm, Arg, Query
 
@@ -25,31 +24,28 @@ class Attributes(HandleOwner):
         super().__init__(lib.create("dnnl_primitive_attr_create"), "dnnl_primitive_attr_destroy")
         lib.call("dnnl_primitive_attr_set_scratchpad_mode", self.handle, SCRATCHPAD_USER)
         self.post = HandleOwner(lib.create("dnnl_post_ops_create"), "dnnl_post_ops_destroy")
-        self.steps: list[Hashable] = []
 
     def eltwise(self, algorithm: Algorithm, alpha: float = 0.0, beta: float = 0.0) -> Attributes:
         """Append y = algorithm(y)."""
-        return self._append("eltwise", algorithm, float(alpha), float(beta))
+        return self._append("eltwise", algorithm, ctypes.c_float(alpha), ctypes.c_float(beta))
 
     def sum(self, scale: float = 1.0) -> Attributes:
         """Append y += scale times the previous contents of the output."""
-        return self._append("sum", float(scale), 0, 0)
+        return self._append("sum", ctypes.c_float(scale), 0, 0)
 
     def binary(self, algorithm: Algorithm, other: MemoryDesc) -> Attributes:
         """Append y = algorithm(y, other); other is the argument POST_OP * (1 + index in the list) | SRC_1."""
-        return self._append("binary", algorithm, other)
+        return self._append("binary", algorithm, other.handle)
 
     def scales(self, *args: Arg) -> Attributes:
         """Multiply each of ``args`` by a number that a run reads from its argument ``scale_argument``."""
         for arg in args:
             load_onednn().call("dnnl_primitive_attr_set_scales_mask", self.handle, int(arg), 0)
-        self.steps.append(("scales", args))
         return self
 
     def _append(self, kind: str, *args: Any) -> Attributes:
         lib = load_onednn()
-        lib.call(f"dnnl_post_ops_append_{kind}", self.post.handle, *map(_c_argument, args))
-        self.steps.append((kind, *args))
+        lib.call(f"dnnl_post_ops_append_{kind}", self.post.handle, *args)
         # Set again after each: the attributes hold a copy of the list.
         lib.call("dnnl_primitive_attr_set_post_ops", self.handle, self.post.handle)
         return self
@@ -60,18 +56,11 @@ def scale_argument(arg: Arg) -> int:
     return int(Arg.SCALES) | int(arg)
 
 
-def describe_primitive(kind: str, *args: Any, attributes: Attributes | None = None) -> PrimitiveDesc:
-    """The PrimitiveDesc of these arguments, which all that are equal share. Raises OneDnnRefused as that does."""
-    post = attributes or Attributes()
-    key = kind, tuple(map(_key_of, args)), tuple(post.steps)
-    return share_equal(key, lambda: PrimitiveDesc(kind, *args, attributes=post))
-
-
 class PrimitiveDesc(HandleOwner):
-    """The description of a primitive, with the implementation that oneDNN chose for it; ``describe_primitive`` makes
-    it. What oneDNN says of it is asked once: a convolution by Winograd binds hundreds of alike runs."""
+    """The description of a primitive, with the implementation that oneDNN chose for it. What oneDNN says of it is asked
+    once: a convolution by Winograd binds hundreds of alike runs."""
 
-    def __init__(self, kind: str, *args: Any, attributes: Attributes) -> None:
+    def __init__(self, kind: str, *args: Any, attributes: Attributes | None = None) -> None:
         """Call dnnl_``kind``_primitive_desc_create.
 
         ``args`` are its arguments between the engine and the attributes: MemoryDesc, PrimitiveDesc, None (a null
@@ -84,6 +73,7 @@ class PrimitiveDesc(HandleOwner):
         # A reorder names an engine after each of its two tensors; the others name one, first.
         first = [lib.engine] if kind != "reorder" else []
         plain = plain if kind != "reorder" else [plain[0], lib.engine, plain[1], lib.engine]
+        attributes = attributes or Attributes()
         made = lib.create(f"dnnl_{kind}_primitive_desc_create", *first, *plain, attributes.handle)
         super().__init__(made, "dnnl_primitive_desc_destroy")
         if self.implementation.startswith("ref"):
@@ -118,11 +108,6 @@ class PrimitiveDesc(HandleOwner):
 
     def _ask(self, query: Query, index: int, result: Any) -> None:
         load_onednn().call("dnnl_primitive_desc_query", self.handle, query, index, result)
-
-
-def _key_of(value: Any) -> Hashable:
-    """A key of an argument: equal for equal arguments. Numbers of two types are not equal."""
-    return type(value), tuple(value) if isinstance(value, ctypes.Array) else value
 
 
 def _c_argument(value: Any) -> Any:

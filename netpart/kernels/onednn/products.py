@@ -17,7 +17,7 @@ from netpart.kernels.onednn.calls import Calls, OneDnnVerbs
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc, dense_strides
 from netpart.kernels.onednn.names import Algorithm, Arg
 from netpart.kernels.onednn.portions import add_channel_sums
-from netpart.kernels.onednn.primitive import Attributes, describe_primitive, scale_argument
+from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc, scale_argument
 from netpart.kernels.onednn.turned_products import ProductShape, try_turned_product
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import as_matrix
@@ -135,13 +135,13 @@ def add_matmul(
 
 def _passes_again(a: DnnlMemory, b: DnnlMemory, y: DnnlMemory) -> bool:
     """True if oneDNN makes post-operations of the product in a pass of their own: that of a BLAS has no others."""
-    return describe_primitive("matmul", a.desc, b.desc, None, y.desc).implementation.startswith("gemm:jit:f32")
+    return PrimitiveDesc("matmul", a.desc, b.desc, None, y.desc).implementation.startswith("gemm:jit:f32")
 
 
 def _add_scaled_product(calls: Calls, a: DnnlMemory, b: DnnlMemory, y: DnnlMemory, scale: float) -> None:
     """Append y = scale · a b, with the factor that a BLAS multiplies each sum by, which rounds as a pass would."""
     factor = DnnlMemory(MemoryDesc.strided((1,), (1,)), np.full(1, scale, np.float32))
-    desc = describe_primitive("matmul", a.desc, b.desc, None, y.desc, attributes=Attributes().scales(Arg.SRC))
+    desc = PrimitiveDesc("matmul", a.desc, b.desc, None, y.desc, attributes=Attributes().scales(Arg.SRC))
     calls.add(desc, {Arg.SRC: a, Arg.WEIGHTS: b, Arg.DST: y, scale_argument(Arg.SRC): factor})
 
 
@@ -151,6 +151,6 @@ def _add_product(
 ) -> None:  # fmt: skip
     """Append y = post(a b + bias); ``packed``: with a copy of b in the memory order that oneDNN prefers."""
     wanted = MemoryDesc.any(b.array.shape, b.array.dtype.name) if packed else b.desc
-    desc = describe_primitive("matmul", a.desc, wanted, bias and bias.desc, y.desc, attributes=post)
+    desc = PrimitiveDesc("matmul", a.desc, wanted, bias and bias.desc, y.desc, attributes=post)
     weights = calls.ordered(b, desc.arg(Arg.WEIGHTS)) if packed else b
     calls.add(desc, {Arg.SRC: a, Arg.WEIGHTS: weights, Arg.BIAS: bias, Arg.DST: y})

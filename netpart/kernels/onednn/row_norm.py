@@ -14,7 +14,7 @@ from netpart.kernels.onednn.calls import Args, Calls
 from netpart.kernels.onednn.library import OneDnnRefused
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc
 from netpart.kernels.onednn.names import Algorithm, Arg, NormFlag, PropKind
-from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc, describe_primitive
+from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
 from netpart.kernels.op import Array, Box
 
 AFFINE = NormFlag.SCALE | NormFlag.SHIFT
@@ -67,7 +67,7 @@ class RowNorm:
         """Append the gradients of layer norm at ``unit``, which has mean 0 and variance 1, scaled by ``w``."""
         mean, variance = (DnnlMemory.of(np.full(self.blocks, value, np.float32)) for value in (0, 1))
         described = self._tensor, self._tensor, self._tensor, self._moment, 0.0, AFFINE, self._forward(0.0, AFFINE)
-        desc = describe_primitive("layer_normalization_backward", PropKind.BACKWARD, *described)
+        desc = PrimitiveDesc("layer_normalization_backward", PropKind.BACKWARD, *described)
         scale, scales, shifts = (self._row(a, 1.0) for a in (w, dw, db))
         # oneDNN wants a shift as well, although no gradient depends on it.
         given: Args = {Arg.MEAN: mean, Arg.VARIANCE: variance, Arg.SCALE: scale, Arg.SHIFT: scale}
@@ -76,7 +76,7 @@ class RowNorm:
 
     def _forward(self, epsilon: float, flags: int) -> PrimitiveDesc:
         described = PropKind.FORWARD_TRAINING, self._tensor, self._tensor, self._moment, epsilon, flags
-        return describe_primitive("layer_normalization_forward", *described)
+        return PrimitiveDesc("layer_normalization_forward", *described)
 
     @property
     def _tensor(self) -> MemoryDesc:

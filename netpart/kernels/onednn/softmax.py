@@ -10,7 +10,7 @@ from netpart.kernels.onednn.calls import Calls, OneDnnVerbs
 from netpart.kernels.onednn.library import OneDnnRefused
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc, dense_strides
 from netpart.kernels.onednn.names import Algorithm, Arg, PropKind
-from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc, describe_primitive
+from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
 from netpart.kernels.op import Array, Op
 from netpart.kernels.softmax import group_rows
 
@@ -45,7 +45,7 @@ def add_softmax_gradient(calls: Calls, y: DnnlMemory, dy: DnnlMemory, dx: DnnlMe
     """Append dx = y · (dy - Σ dy·y) over ``axis``, the last one; dx may be y or dy."""
     described = dx.desc, dy.desc, y.desc, axis, _softmax_forward(y, y, axis)
     try:
-        desc = describe_primitive("softmax_backward", Algorithm.SOFTMAX_ACCURATE, *described)
+        desc = PrimitiveDesc("softmax_backward", Algorithm.SOFTMAX_ACCURATE, *described)
     except OneDnnRefused:
         return add_stepwise_gradient(calls, y, dy, dx)
     calls.add(desc, {Arg.DST: y, Arg.DIFF_DST: dy, Arg.DIFF_SRC: dx})
@@ -66,10 +66,10 @@ def add_stepwise_gradient(calls: Calls, y: DnnlMemory, dy: DnnlMemory, dx: DnnlM
     sums = _dense_desc(count, 1)
     products = calls.temporary(rows)
     totals = calls.temporary(sums)
-    multiply = describe_primitive("binary", Algorithm.BINARY_MUL, rows, rows, rows)
-    add = describe_primitive("matmul", rows, ones.desc, None, sums)
+    multiply = PrimitiveDesc("binary", Algorithm.BINARY_MUL, rows, rows, rows)
+    add = PrimitiveDesc("matmul", rows, ones.desc, None, sums)
     post = Attributes().binary(Algorithm.BINARY_MUL, rows)
-    subtract = describe_primitive("binary", Algorithm.BINARY_SUB, rows, sums, rows, attributes=post)
+    subtract = PrimitiveDesc("binary", Algorithm.BINARY_SUB, rows, sums, rows, attributes=post)
     calls.along([(multiply, 1)], {Arg.SRC: y, Arg.SRC_1: dy, Arg.DST: products}, {})
     calls.add(add, {Arg.SRC: products, Arg.WEIGHTS: ones, Arg.DST: totals})
     calls.along([(subtract, 1)], {Arg.SRC: dy, Arg.SRC_1: totals, post_op_argument(0): y, Arg.DST: dx}, {})
@@ -77,7 +77,7 @@ def add_stepwise_gradient(calls: Calls, y: DnnlMemory, dy: DnnlMemory, dx: DnnlM
 
 def _softmax_forward(x: DnnlMemory, y: DnnlMemory, axis: int) -> PrimitiveDesc:
     described = Algorithm.SOFTMAX_ACCURATE, x.desc, y.desc, axis
-    return describe_primitive("softmax_forward", PropKind.FORWARD_TRAINING, *described)
+    return PrimitiveDesc("softmax_forward", PropKind.FORWARD_TRAINING, *described)
 
 
 def _dense_desc(*shape: int) -> MemoryDesc:

@@ -15,7 +15,7 @@ from netpart.kernels.onednn.calls import Calls, Piece
 from netpart.kernels.onednn.library import OneDnnRefused
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc
 from netpart.kernels.onednn.names import Algorithm, Arg
-from netpart.kernels.onednn.primitive import Attributes, describe_primitive
+from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
 
 FEW_ROWS, LEAST_WEIGHTS = range(2, 65), 1 << 18
 """The rows with which this takes less time, and the least weights: in float32, on one and two threads of a Zen 4, 1.75
@@ -57,16 +57,14 @@ class _TurnedProduct:
         rows, depth, outputs = shape
         factors = MemoryDesc.strided((outputs, depth), (depth, 1)), MemoryDesc.strided((depth, rows), (1, depth))
         self.turned = MemoryDesc.strided((outputs, rows), (rows, 1))
-        self.product = describe_primitive("matmul", *factors, None, self.turned)
+        self.product = PrimitiveDesc("matmul", *factors, None, self.turned)
         source, post = MemoryDesc.strided((rows, outputs), (1, rows)), Attributes().sum() if add else None
-        self.back = describe_primitive("reorder", source, y.desc, attributes=post)
+        self.back = PrimitiveDesc("reorder", source, y.desc, attributes=post)
         # Without a bias min(y, y) carries the activation, if there is one.
         algorithm = Algorithm.BINARY_MIN if bias is None else Algorithm.BINARY_ADD
         self.operand, self.y = bias or y, y
         ends = y.desc, self.operand.desc, y.desc
-        self.last = describe_primitive(
-            "binary", algorithm, *ends, attributes=append_activation(Attributes(), activation)
-        )
+        self.last = PrimitiveDesc("binary", algorithm, *ends, attributes=append_activation(Attributes(), activation))
         self.is_plain = bias is None and activation is None
 
     def append(self, calls: Calls, x: DnnlMemory, w: DnnlMemory) -> None:

@@ -11,7 +11,7 @@ from netpart.kernels.onednn.calls import Calls, PrimitiveStream
 from netpart.kernels.onednn.library import HandleOwner, OneDnnRefused, load_onednn, missing_onednn
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc, channels_last_strides, share_layout, tidy_strides
 from netpart.kernels.onednn.names import Algorithm, Arg, PropKind
-from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc, describe_primitive
+from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
 from netpart.kernels.op import Window
 from tests.kernels.harness import normal, peak_bytes, play
 from tests.kernels.onednn_kernels import fast, lying, near, needed
@@ -37,14 +37,14 @@ def test_what_onednn_cannot_do_is_refused() -> None:
             MemoryDesc.of(np.zeros(shape, dtype))
     one, two = MemoryDesc.of(np.zeros((2, 3), "float32")), MemoryDesc.of(np.zeros((3, 2), "float32"))
     with pytest.raises(OneDnnRefused, match="dnnl_eltwise_forward_primitive_desc_create to be supported, got"):
-        describe_primitive("eltwise_forward", PropKind.FORWARD_TRAINING, Algorithm.RELU, one, two, 0.0, 0.0)
+        PrimitiveDesc("eltwise_forward", PropKind.FORWARD_TRAINING, Algorithm.RELU, one, two, 0.0, 0.0)
 
 
 @needed
 def test_plain_loops_are_refused() -> None:
     gaps = MemoryDesc.strided((4, 4, 4), (64, 9, 2))
     with pytest.raises(OneDnnRefused, match="only the implementation ref"):
-        describe_primitive("eltwise_forward", PropKind.FORWARD_TRAINING, Algorithm.RELU, gaps, gaps, 0.0, 0.0)
+        PrimitiveDesc("eltwise_forward", PropKind.FORWARD_TRAINING, Algorithm.RELU, gaps, gaps, 0.0, 0.0)
 
 
 @needed
@@ -101,38 +101,6 @@ def test_an_owner_frees_what_it_owns() -> None:
 
 
 @needed
-def test_equal_descriptions_are_one_while_they_are_in_use() -> None:
-    flat, dense = MemoryDesc.strided((6,), (1,)), MemoryDesc.strided((2, 3), (3, 1))
-    assert MemoryDesc.strided([6], [1]) is flat
-    assert MemoryDesc.strided((6,), (1,), "int32") is not flat
-    assert MemoryDesc.strided((2, 3), (1, 2)) is not dense
-    assert MemoryDesc.any((2, 3)) is MemoryDesc.any((2, 3))
-
-    def described(post: Attributes, desc: MemoryDesc = flat, op: Algorithm = Algorithm.BINARY_ADD) -> PrimitiveDesc:
-        return describe_primitive("binary", op, desc, desc, desc, attributes=post)
-
-    def half() -> Attributes:
-        return Attributes().eltwise(Algorithm.RELU, 0.5)
-
-    found = [
-        described(Attributes()), described(Attributes(), dense), described(Attributes(), op=Algorithm.BINARY_MUL),
-        described(Attributes().binary(Algorithm.BINARY_ADD, flat)), described(half().sum()), described(half()),
-    ]  # fmt: skip
-    assert len(set(map(id, found))) == len(found)
-    # An order that oneDNN has chosen is another object, of the same value.
-    assert described(Attributes(), found[0].arg(Arg.DST)) is found[0]
-    assert described(half()) is found[-1]
-    ops = [fast().add(*np.zeros((2, 64), "float32")) for _ in range(2)]
-    count = len(module._ALIVE)
-    ops.append(fast().add(*np.ones((2, 64), "float32")))
-    assert len(module._ALIVE) == count
-    found.clear()
-    ops.clear()
-    gc.collect()
-    assert len(module._ALIVE) < count
-
-
-@needed
 def test_post_operations_run_in_order() -> None:
     x, other = normal(1, 3, 5).astype("float32"), normal(2, 3, 5).astype("float32")
     y, calls = np.ones((3, 5), "float32"), Calls(PrimitiveStream())
@@ -140,7 +108,7 @@ def test_post_operations_run_in_order() -> None:
     target = DnnlMemory.of(y)
     factor = DnnlMemory.of(other)
     post = Attributes().binary(Algorithm.BINARY_MUL, factor.desc).eltwise(Algorithm.LINEAR, 2.0, 1.0)
-    desc = describe_primitive("binary", Algorithm.BINARY_ADD, source.desc, source.desc, target.desc, attributes=post)
+    desc = PrimitiveDesc("binary", Algorithm.BINARY_ADD, source.desc, source.desc, target.desc, attributes=post)
     calls.add(desc, {Arg.SRC: source, Arg.SRC_1: source, Arg.DST: target, Arg.POST_OP | Arg.SRC_1: factor})
     play(calls.op())
     near(y, 2 * (2 * x * other) + 1)
