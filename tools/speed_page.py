@@ -44,10 +44,11 @@ def table(root: Path, name: str) -> str:
     found = results(root, name)
     if found is None:
         return missing(name, COMMANDS.get(name, ""))
-    if name == ACCURACY:
-        return accuracy_table(found)
-    if name == OTHER:
-        return ratio_table(found)
+    return {ACCURACY: accuracy_table, OTHER: ratio_table}.get(name, comparison_table)(found)
+
+
+def comparison_table(found: Json) -> str:
+    """The table of one benchmark, a line for each comparison."""
     shares = any(row.get("shares") for row in found["rows"])
     lines = (line(row) + (share_cell(row) if shares else "") for row in found["rows"])
     return "\n".join([about(found), "", SHARES_HEAD if shares else HEAD, *lines]) + "\n"
@@ -68,20 +69,25 @@ def accuracy_table(found: Json) -> str:
 
 def ratio_table(found: Json) -> str:
     """The table of one worker's ratios: a line for each net, a cell for each number of threads."""
-    cells: dict[str, list[str]] = {}
+    cells: dict[str, dict[str, str]] = {}
     for row in found["rows"]:
         work, _, threads = row["work"].rpartition(", ")
         if row["against"].startswith("PyTorch") and threads in THREADS:
-            shares = f"; {share_cell(row)[1:-2]}" if row.get("shares") else ""
-            cells.setdefault(work, []).append(f"{ratio_text(row)}{shares}")
-    lines = (f"| {work} | {' | '.join(each)} |" for work, each in cells.items())
+            parts = ratio_text(row), *([shares_text(row)] if row.get("shares") else [])
+            cells.setdefault(work, {})[threads] = "; ".join(parts)
+    lines = (f"| {work} | {' | '.join(each.get(n, '–') for n in THREADS)} |" for work, each in cells.items())
     head = f"| net | {' | '.join(THREADS)} |\n|---|{'--:|' * len(THREADS)}"
     return "\n".join([about(found), "", head, *lines]) + "\n"
 
 
 def share_cell(row: Json) -> str:
     """The cell of the shares of the GEMM peak."""
-    return f" {' / '.join(f'{share:.2f}' for share in row.get('shares', ())) or '–'} |"
+    return f" {shares_text(row) or '–'} |"
+
+
+def shares_text(row: Json) -> str:
+    """The shares of the GEMM peak that netpart and the peer reach; "" if the row has none."""
+    return " / ".join(f"{share:.2f}" for share in row.get("shares", ()))
 
 
 def line(row: Json) -> str:

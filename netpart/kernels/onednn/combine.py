@@ -34,7 +34,8 @@ class Arrays(arrays.Arrays, OneDnnVerbs):
         Copies in the same order of memory, and of parts of arrays, are NumPy's if one thread makes them faster.
         """
         alike = is_bfloat16(dst) == is_bfloat16(src)
-        if alike and not permutes_memory(dst, src) and not _is_large_copy(dst, src):
+        reorders = permutes_memory(dst, src) or _is_large_copy(dst, src)
+        if alike and not (reorders and _keeps_bits(dst)):
             return super().copy(dst, src)
         plain = super().copy
         return self.attempt(
@@ -60,14 +61,18 @@ class Arrays(arrays.Arrays, OneDnnVerbs):
         )  # fmt: skip
 
 
+def _keeps_bits(array: Array) -> bool:
+    """True if oneDNN copies numbers of this type bit by bit: bfloat16 goes by way of float32, which loses subnormal
+    numbers, where the processor does not multiply it."""
+    return not is_bfloat16(array) or load_onednn().multiplies_bfloat16
+
+
 def _is_large_copy(dst: Array, src: Array) -> bool:
     """True if several threads copy ``src`` faster than one: it is large, and oneDNN can describe both arrays."""
     if dst.nbytes < LARGE or kernel_threads(os.environ) < 2:
         return False
     alike = dst.dtype == src.dtype and dst.dtype.name in TYPES and min(*dst.strides, *src.strides) > 0
-    # Other processors copy bfloat16 by way of float32, which loses subnormal numbers.
-    exact = not is_bfloat16(dst) or load_onednn().multiplies_bfloat16
-    return alike and exact and not np.may_share_memory(dst, src)
+    return alike and not np.may_share_memory(dst, src)
 
 
 class Combine(combine.Combine, OneDnnVerbs):

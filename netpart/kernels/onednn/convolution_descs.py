@@ -22,7 +22,7 @@ class ConvolutionDescs:
         self.w = MemoryDesc.any(self.shape, x.dtype.name)
         self.dw = MemoryDesc.any(self.shape)
         self.b = None if b is None else MemoryDesc.of(b)
-        self.problem = x, y, window
+        self.problem = x, y, window, groups
         dilation = window.dilation or tuple(1 for _ in window.kernel)
         low, high = zip(*window.pads, strict=True)
         self.window = (

@@ -11,8 +11,8 @@ measured, with thousands of random convolutions on arrays between guards;
     but the first of several
     in bfloat16, a kernel of   equal strides
     one element
-    in float32, a kernel of    strides of 1, or channels of x that fill vectors of 8
-    one element
+    without AVX-512, a kernel  groups, strides of 1, or channels of x that fill vectors of 8
+    of one element
 
 Causal convolutions in bfloat16 are thus refused, whatever their length: all of their padding is before the input.
 Other implementations of oneDNN (brgconv, gemm) are right, but which one it takes is known only when it has
@@ -24,6 +24,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from netpart.kernels.bfloat16 import is_bfloat16
+from netpart.kernels.onednn.library import load_onednn
 from netpart.kernels.op import Array, Window
 
 VECTOR = 8
@@ -66,7 +67,7 @@ class WindowAxis(NamedTuple):
         return any(0 <= first + output * self.stride < self.inputs for output in range(self.outputs))
 
 
-def has_right_gradients(x: Array, y: Array, window: Window) -> bool:
+def has_right_gradients(x: Array, y: Array, window: Window, groups: int = 1) -> bool:
     """True if oneDNN's compiled kernels compute the gradients of a convolution of x (B, C, ...) to y (B, F, ...)."""
     if not x.size or not y.size:
         return True
@@ -77,8 +78,13 @@ def has_right_gradients(x: Array, y: Array, window: Window) -> bool:
     if len(axes) == 3 and not axes[0].is_clear:
         return False
     if not is_bfloat16(x):
-        return max(window.kernel) > 1 or max(window.stride) == 1 or x.shape[1] % VECTOR == 0
+        return load_onednn().has_avx512 or groups > 1 or not _skips_points(window) or x.shape[1] % VECTOR == 0
     return _are_strides_equal(window) and all(axis.is_usual for axis in axes[1:] or axes)
+
+
+def _skips_points(window: Window) -> bool:
+    """True for a kernel of one element that does not read all of x."""
+    return max(window.kernel) == 1 < max(window.stride)
 
 
 def _are_strides_equal(window: Window) -> bool:

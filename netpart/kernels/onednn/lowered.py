@@ -43,7 +43,7 @@ def lowering_pays(w: Array, y: Array, window: Window, groups: int) -> bool:
 
 def is_gradient_lowered(x: Array, w: Array, y: Array, window: Window, groups: int) -> bool:
     """True if gradients are computed as a product: where it is faster, and where oneDNN's own may be wrong."""
-    if has_right_gradients(x, y, window):
+    if has_right_gradients(x, y, window, groups):
         return lowering_pays(w, y, window, groups)
     return _can_lower(w, y, window, groups) and _count_places(y) * prod(w.shape[1:]) <= MOST_COLUMNS
 

@@ -93,7 +93,8 @@ class Matmul(matmul.Matmul, OneDnnVerbs):
 
 def _in_blocks(a: Array, b: Array, y: Array) -> tuple[Array, Array, Array]:
     """The matrices of y = a b; views (blocks, rows, columns) of them if b has more columns than two blocks may have,
-    and is cut into equal ones. Each sum stays as it is."""
+    and is cut into equal ones. With AVX-512 each sum stays as it is; a BLAS adds the columns at the end of a row in
+    another way."""
     rows, columns = b.shape
     least = ceil(columns / BLOCK_COLUMNS)
     count = next((n for n in range(least, MOST_BLOCKS) if columns % n == 0), 1) if least > 2 and rows else 1
