@@ -3,6 +3,7 @@
     python -m benchmarks.narrow_accuracy                      all jobs; benchmarks/results/narrow-accuracy.json
     python -m benchmarks.narrow_accuracy lenet                one job, in place of its row in the results
     python -m benchmarks.narrow_accuracy lenet --seeds 1      a trial; writes nothing without -o
+    python -m benchmarks.narrow_accuracy --kernels reference  where the processor does not multiply bfloat16
 
 A training amplifies rounding: with the same sums in another order it ends some points away, as with another seed. So
 the mean over the seeds counts, and its standard error shows how much of a difference is chance. Each run has one worker
@@ -14,15 +15,17 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import date
 from pathlib import Path
 from statistics import mean, stdev
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from benchmarks.large_cohort import large_cohort
 from benchmarks.machine import ROOT
 from benchmarks.options import BFLOAT16, FLOAT32
-from benchmarks.rows import RESULTS, keep_rows
+from benchmarks.rows import RESULTS, keep_rows, processor
 from netpart.launch.report.speedup import read_summary
 
 GOAL = 0.5
@@ -31,27 +34,41 @@ SEEDS = 1, 2, 3
 PRECISIONS = FLOAT32, BFLOAT16
 PACKAGES = "netpart", "numpy"
 
+AUTO = "auto"
+
+
+def no_options() -> list[str]:
+    """Those of a job that is trained as its file says."""
+    return []
+
 
 class TrainedJob(NamedTuple):
-    """A job that is trained and tested: its title and its file."""
+    """A job that is trained and tested: its title, its file, and what prepares its data and gives its options."""
 
     title: str
     conf: str
+    prepare: Callable[[], list[str]] = no_options
 
 
 JOBS = {
     "lenet": TrainedJob("LeNet on digits, the demo", "graphs/mnist/conv.conf"),
     "gpt": TrainedJob("tiny GPT, the next byte", "graphs/gpt/tiny.conf"),
-    "phantoms": TrainedJob("3D-ResAttNet18 on phantoms", "graphs/resattnet/resattnet18-ad-nc.conf"),
+    "phantoms": TrainedJob("3D-ResAttNet18 on phantoms, 80 tests", "graphs/resattnet/resattnet18-ad-nc.conf"),
+    "cohort": TrainedJob(
+        "3D-ResAttNet18 on phantoms, 400 tests", "graphs/resattnet/resattnet18-ad-nc.conf", large_cohort
+    ),
 }
 
 
-def measure_job(job: TrainedJob, seeds: Sequence[int]) -> dict[str, Any]:
+def measure_job(job: TrainedJob, seeds: Sequence[int], kernels: str = AUTO) -> dict[str, Any]:
     """The row of a job: the accuracy of the last test, in percent, of each precision and seed."""
-    row: dict[str, Any] = {"work": job.title, "seeds": list(seeds), FLOAT32: [], BFLOAT16: []}
+    options = job.prepare()
+    where = {"date": date.today().isoformat(), "processor": processor(), "kernels": kernels}
+    row: dict[str, Any] = {"work": job.title, "seeds": list(seeds), FLOAT32: [], BFLOAT16: []} | where
     for seed in seeds:
         for precision in PRECISIONS:
-            row[precision].append(train_job(job.conf, seed, precision))
+            choice = ["--seed", str(seed), "--precision", precision, "--kernels", kernels]
+            row[precision].append(train_job(job.conf, choice + options))
             print(f"{job.title}, seed {seed}, {precision}: {row[precision][-1]:.2f} %", flush=True)
     return row | compare_accuracies(row[FLOAT32], row[BFLOAT16])
 
@@ -63,13 +80,12 @@ def compare_accuracies(wide: Sequence[float], narrow: Sequence[float]) -> dict[s
     return {"points": round(mean(apart), 3), "standard_error": round(error, 3)}
 
 
-def train_job(conf: str, seed: int, precision: str) -> float:
+def train_job(conf: str, options: Sequence[str]) -> float:
     """The accuracy of the last test, in percent. Raises RuntimeError, with the output of the command, if it fails."""
     with TemporaryDirectory() as folder:
         summary = Path(folder) / "summary.json"
-        options = ["--workers", "1", "--seed", str(seed), "--precision", precision]
         written = ["--workspace", folder, "--summary", str(summary)]
-        call = [sys.executable, "-m", "netpart", "run", conf, *options, *written]
+        call = [sys.executable, "-m", "netpart", "run", conf, "--workers", "1", *options, *written]
         done = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeError(f"{' '.join(call)}: exit code {done.returncode}: {done.stderr}")
@@ -81,12 +97,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="compare accuracies in float32 and in bfloat16")
     parser.add_argument("jobs", nargs="*", choices=[*JOBS, []], help="jobs (default: all)")
     parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS, help="seeds of the trainings (default: 1 2 3)")
+    parser.add_argument("--kernels", default=AUTO, help="those of both precisions (default: the fastest)")
     parser.add_argument("-o", "--output", type=Path, metavar="F.json", help="where rows are kept")
     args = parser.parse_args(arguments)
     output = args.output or (RESULTS / "narrow-accuracy.json" if tuple(args.seeds) == SEEDS else None)
     rows = []
     for name in args.jobs or JOBS:
-        rows.append(measure_job(JOBS[name], args.seeds))
+        rows.append(measure_job(JOBS[name], args.seeds, args.kernels))
         print("{work}: {points:+.2f} points in bfloat16, standard error {standard_error:.2f}".format(**rows[-1]))
         if output:
             keep_rows(output, PACKAGES, rows[-1:], title_order)

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.load import loaded
-from benchmarks.narrow_accuracy import GOAL
+from benchmarks.narrow_accuracy import AUTO, GOAL
 from netpart.units import bytes_text, seconds_text
 from tools import results_page
 from tools.results_page import Json, about, keep, missing, results
@@ -31,7 +31,7 @@ COMMANDS = {
 }
 """The commands of benchmarks without a make target of their own name."""
 THREADS = "1 thread", "2 threads"
-ACCURACY_HEAD = "| job | float32, % | bfloat16, % | points |\n|---|---|---|--:|"
+ACCURACY_HEAD = "| job | float32, % | bfloat16, % | points | measured |\n|---|---|---|--:|---|"
 
 
 def filled(root: Path) -> str:
@@ -63,8 +63,10 @@ def accuracy_table(found: Json) -> str:
         # A single seed shows nothing of how much is chance.
         error = f" ± {row['standard_error']:.2f}" if len(row["float32"]) > 1 else ""
         apart = f"{row['points']:+.2f}{error}{missed}"
-        lines.append(f"| {row['work']} | {cells[0]} | {cells[1]} | {apart} |")
-    return "\n".join([about(found), "", ACCURACY_HEAD, *lines]) + "\n"
+        kernels = "" if row["kernels"] == AUTO else f", {row['kernels']} kernels"
+        where = f"{row['date']}, {row['processor']}{kernels}"
+        lines.append(f"| {row['work']} | {cells[0]} | {cells[1]} | {apart} | {where} |")
+    return "\n".join([ACCURACY_HEAD, *lines]) + "\n"
 
 
 def ratio_table(found: Json) -> str:

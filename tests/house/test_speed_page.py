@@ -59,13 +59,16 @@ def test_a_table_is_made_of_a_file(tmp_path: Path) -> None:
     assert "old" not in page
 
 
-def test_accuracies_are_shown_seed_by_seed() -> None:
-    about = {"date": "2026-01-02", "machine": {"processor": "P", "cores": 2}, "versions": {}}
+def test_accuracies_are_shown_seed_by_seed_and_where_they_were_measured() -> None:
+    where = {"date": "2026-01-02", "processor": "P", "kernels": "auto"}
     row = {"work": "net", "float32": [90.0, 91.25], "bfloat16": [89.0, 91.0], "points": -0.625, "standard_error": 0.375}
-    page = accuracy_table(about | {"rows": [row]})
-    assert page.endswith("| net | 90.0 91.2 | 89.0 91.0 | -0.62 ± 0.38 (missed) |\n")
+    assert accuracy_table({"rows": [row | where]}).endswith(
+        "| net | 90.0 91.2 | 89.0 91.0 | -0.62 ± 0.38 (missed) | 2026-01-02, P |\n"
+    )
     alone = {"work": "net", "float32": [90.0], "bfloat16": [91.0], "points": 1.0, "standard_error": 0.0}
-    assert accuracy_table(about | {"rows": [alone]}).endswith("| net | 90.0 | 91.0 | +1.00 |\n")
+    assert accuracy_table({"rows": [alone | where | {"kernels": "reference"}]}).endswith(
+        "| net | 90.0 | 91.0 | +1.00 | 2026-01-02, P, reference kernels |\n"
+    )
 
 
 def test_ratios_of_another_machine_have_a_line_for_each_net() -> None:
