@@ -25,8 +25,9 @@ from typing import Any, NamedTuple
 from benchmarks.large_cohort import large_cohort
 from benchmarks.machine import ROOT
 from benchmarks.options import BFLOAT16, FLOAT32
-from benchmarks.rows import RESULTS, keep_rows, processor
+from benchmarks.rows import RESULTS, keep_rows
 from netpart.launch.report.speedup import read_summary
+from netpart.processor import this_processor
 
 GOAL = 0.5
 """The most points of accuracy, in percent, that the mean over the seeds may lose."""
@@ -63,7 +64,7 @@ JOBS = {
 def measure_job(job: TrainedJob, seeds: Sequence[int], kernels: str = AUTO) -> dict[str, Any]:
     """The row of a job: the accuracy of the last test, in percent, of each precision and seed."""
     options = job.prepare()
-    where = {"date": date.today().isoformat(), "processor": processor(), "kernels": kernels}
+    where = {"date": date.today().isoformat(), "processor": this_processor(), "kernels": kernels}
     row: dict[str, Any] = {"work": job.title, "seeds": list(seeds), FLOAT32: [], BFLOAT16: []} | where
     for seed in seeds:
         for precision in PRECISIONS:

@@ -15,12 +15,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from netpart.processor import this_processor
+
 RESULTS = Path(__file__).parent / "results"
 CORES = len(os.sched_getaffinity(0))
-INSTRUCTIONS = {
-    "amx_bf16": "AMX-BF16", "avx512_bf16": "AVX512-BF16", "avx512f": "AVX-512", "avx2": "AVX2", "avx": "AVX",
-}  # fmt: skip
-"""Linux's flags of instructions for floats, the widest first."""
 
 
 @dataclass(frozen=True)
@@ -121,27 +119,9 @@ def about(packages: Sequence[str]) -> dict[str, Any]:
     versions = {"python": platform.python_version(), "system": f"{platform.system()} {release}"}
     return {
         "date": date.today().isoformat(),
-        "machine": {"processor": processor(), "cores": CORES},
+        "machine": {"processor": this_processor(), "cores": CORES},
         "versions": versions | {name: version(name) for name in packages},
     }
-
-
-def processor() -> str:
-    """The processor's name and, as several have one name, its family, model and widest instructions for floats; the
-    architecture where the system does not report them."""
-    try:
-        return processor_of(Path("/proc/cpuinfo").read_text(encoding="utf-8"))
-    except (OSError, KeyError):
-        return platform.machine()
-
-
-def processor_of(cpuinfo: str) -> str:
-    """The first processor of Linux's list."""
-    pairs = (line.partition(":") for line in cpuinfo.split("\n\n")[0].splitlines())
-    found = {name.strip(): value.strip() for name, _, value in pairs}
-    flags = found["flags"].split()
-    widest = next((name for flag, name in INSTRUCTIONS.items() if flag in flags), "SSE")
-    return f"{found['model name']} (family {found['cpu family']}, model {found['model']}, {widest})"
 
 
 def finish(rows: Sequence[Row]) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.rows import Row, finish, processor_of, write
+from benchmarks.rows import Row, finish, write
 
 FASTER = Row("copy", "peer", netpart=2.0, peer=3.0, goal=1.0)
 SLOWER = Row("add", "peer", netpart=3.0, peer=2.0, unit="s/step", goal=1.0)
@@ -49,12 +49,3 @@ def test_the_file_says_what_figures_depend_on(tmp_path: Path) -> None:
     assert written["rows"][1] == {
         "work": "add", "against": "peer", "netpart": 3.0, "peer": 2.0, "unit": "s/step", "goal": 1.0, "ratio": 0.667,
     }  # fmt: skip
-
-
-def test_processors_of_one_name_are_told_apart() -> None:
-    text = "model name\t: EPYC\ncpu family\t: 25\nmodel\t\t: {}\nflags\t\t: fpu avx avx2 {}\n"
-    old, new = text.format(1, ""), text.format(17, "avx512f avx512_bf16")
-    assert processor_of(old + "\n" + new) == "EPYC (family 25, model 1, AVX2)"
-    assert processor_of(new) == "EPYC (family 25, model 17, AVX512-BF16)"
-    with pytest.raises(KeyError):
-        processor_of("processor\t: 0\nBogoMIPS\t: 50.00\n")

@@ -22,7 +22,7 @@ OWN = {
     "draw/page/page_file": "its own sources",
     "live/run_page": "its own sources",
     "worker/memory_limit": "the kernel's files",
-    "plan/timings/timing_file": "the kernel's files",
+    "processor": "the kernel's files",
     "measure/other_load": "the kernel's files",
     "transport/mpi_world": "the kernel's files",
     "launch/control/cores": "the kernel's files",

@@ -12,17 +12,16 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
 from netpart.files import read_file
+from netpart.processor import this_processor
 from netpart.resources import installed_version, user_cache_folder
 
 FORMAT = "9"
 """To be changed when what is timed changes, here or of the host's figures: older files are then not read."""
-PROCESSOR = Path("/proc/cpuinfo")
 
 
 class Timing(NamedTuple):
@@ -94,12 +93,6 @@ def write_cache_json(path: Path, value: dict[str, object] | dict[str, list[float
         partial.replace(path)
 
 
-@cache
 def processor_name() -> str:
-    """The model of this host's processor, and the number of its cores."""
-    with contextlib.suppress(OSError):
-        lines = PROCESSOR.read_text(encoding="utf-8", errors="replace").splitlines()
-        wanted = ("model name", "cpu family", "model", "stepping", "Hardware", "CPU part")
-        fields = dict.fromkeys(line.replace("\t", " ") for line in lines if line.partition("\t")[0].strip() in wanted)
-        return f"{'; '.join(fields)}; {os.cpu_count()} cores"
-    return f"{os.cpu_count()} cores"
+    """This host's processor, and the number of its cores."""
+    return f"{this_processor()}; {os.cpu_count()} cores"
