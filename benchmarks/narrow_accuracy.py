@@ -62,13 +62,15 @@ JOBS = {
 
 
 def measure_job(job: TrainedJob, seeds: Sequence[int], kernels: str = AUTO) -> dict[str, Any]:
-    """The row of a job: the accuracy of the last test, in percent, of each precision and seed."""
+    """The row of a job: the accuracy of the last test, in percent, of each precision and seed. ``kernels`` are those of
+    bfloat16; float32 has the fastest."""
     options = job.prepare()
     where = {"date": date.today().isoformat(), "processor": this_processor(), "kernels": kernels}
     row: dict[str, Any] = {"work": job.title, "seeds": list(seeds), FLOAT32: [], BFLOAT16: []} | where
     for seed in seeds:
         for precision in PRECISIONS:
-            choice = ["--seed", str(seed), "--precision", precision, "--kernels", kernels]
+            library = kernels if precision == BFLOAT16 else AUTO
+            choice = ["--seed", str(seed), "--precision", precision, "--kernels", library]
             row[precision].append(train_job(job.conf, choice + options))
             print(f"{job.title}, seed {seed}, {precision}: {row[precision][-1]:.2f} %", flush=True)
     return row | compare_accuracies(row[FLOAT32], row[BFLOAT16])
@@ -98,7 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="compare accuracies in float32 and in bfloat16")
     parser.add_argument("jobs", nargs="*", choices=[*JOBS, []], help="jobs (default: all)")
     parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS, help="seeds of the trainings (default: 1 2 3)")
-    parser.add_argument("--kernels", default=AUTO, help="those of both precisions (default: the fastest)")
+    parser.add_argument("--kernels", default=AUTO, help="those of bfloat16 (default: the fastest)")
     parser.add_argument("-o", "--output", type=Path, metavar="F.json", help="where rows are kept")
     args = parser.parse_args(arguments)
     output = args.output or (RESULTS / "narrow-accuracy.json" if tuple(args.seeds) == SEEDS else None)
