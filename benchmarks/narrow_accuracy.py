@@ -26,6 +26,7 @@ from benchmarks.large_cohort import large_cohort
 from benchmarks.machine import ROOT
 from benchmarks.options import BFLOAT16, FLOAT32
 from benchmarks.rows import RESULTS, keep_rows
+from netpart.choices import AUTO, KERNELS
 from netpart.launch.report.speedup import read_summary
 from netpart.processor import this_processor
 
@@ -35,20 +36,13 @@ SEEDS = 1, 2, 3
 PRECISIONS = FLOAT32, BFLOAT16
 PACKAGES = "netpart", "numpy"
 
-AUTO = "auto"
-
-
-def no_options() -> list[str]:
-    """Those of a job that is trained as its file says."""
-    return []
-
 
 class TrainedJob(NamedTuple):
-    """A job that is trained and tested: its title, its file, and what prepares its data and gives its options."""
+    """A job that is trained and tested: its title, its file, and what prepares its data and returns its options."""
 
     title: str
     conf: str
-    prepare: Callable[[], list[str]] = no_options
+    prepare: Callable[[], list[str]] = list
 
 
 JOBS = {
@@ -100,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="compare accuracies in float32 and in bfloat16")
     parser.add_argument("jobs", nargs="*", choices=[*JOBS, []], help="jobs (default: all)")
     parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS, help="seeds of the trainings (default: 1 2 3)")
-    parser.add_argument("--kernels", default=AUTO, help="those of bfloat16 (default: the fastest)")
+    parser.add_argument("--kernels", choices=KERNELS, default=AUTO, help="those of bfloat16 (default: the fastest)")
     parser.add_argument("-o", "--output", type=Path, metavar="F.json", help="where rows are kept")
     args = parser.parse_args(arguments)
     output = args.output or (RESULTS / "narrow-accuracy.json" if tuple(args.seeds) == SEEDS else None)

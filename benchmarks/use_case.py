@@ -20,14 +20,13 @@ from benchmarks.nets import Net
 from benchmarks.rows import CORES
 from benchmarks.steps import Clock, keys, ours, theirs, watched
 from benchmarks.ways import GROUPS
+from netpart.cli.provide import SPACING
 from netpart.data.make.phantom import make_phantom
 from netpart.measure.link_speed import measure_link
 
 TIMINGS, TRAININGS = "timings", "trainings"
 TRIES = 3
 """Attempts to time something before a busy machine is refused."""
-SPACING = 3
-"""Millimetres between the voxels of a synthetic cohort."""
 Lesson = tuple[Net, str, int]
 """A net, the framework that trains it, and the rows that are normalised together."""
 

@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 from benchmarks.load import loaded
-from benchmarks.narrow_accuracy import AUTO, GOAL
+from benchmarks.narrow_accuracy import GOAL
+from netpart.choices import AUTO
 from netpart.units import bytes_text, seconds_text
 from tools import results_page
 from tools.results_page import Json, about, keep, missing, results

@@ -27,4 +27,5 @@ def test_the_job_is_trained_on_the_cohort(tmp_path: Path, capfd: pytest.CaptureF
     assert large_cohort(folder, FEW) == options
     assert capfd.readouterr().out == ""
     short = ["--steps", "1", "--set", "test_freq=1", "--set", "test_steps=1"]
-    assert 0 <= train_job(str(ROOT / JOBS["cohort"].conf), [*options, *short]) <= 100
+    # Two of its scans are for tests, so a mini-batch of ten has each five times.
+    assert train_job(str(ROOT / JOBS["cohort"].conf), [*options, *short]) in (0, 50, 100)
